@@ -139,49 +139,115 @@ static int ask_ranks(struct ranks *ranks, size_t count, struct step_table *table
 struct comparison {
     const struct step_table *table;
     struct own_answer *answer;
+    struct map shifts; /* shift -> number of collectives */
+    int64_t most;      /* of these numbers */
 };
 
 static int take_answer(void *context, const struct work *work, const struct issued_operation *issued)
 {
     struct comparison *comparison = context;
     struct own_answer *answer = comparison->answer;
-    if (function_is_point_to_point(issued->function))
+    int32_t own = issued->joined->step;
+    int is_last;
+    if (function_is_point_to_point(issued->function) || step_number(issued) < 0)
         return 0;
-    int is_last = 0;
     int32_t told = step_table_find(comparison->table, step_series(work, issued), issued->sequence, &is_last);
     if (told < 0)
         return 0;
     answer->first = answer->first < 0 ? told : answer->first;
     /* The others may have fewer steps. */
-    if (issued->joined->step != told && (!is_last || issued->joined->step < told))
+    if (own == told || (is_last && own > told))
+        told = own;
+    else
         answer->contradicts = 1;
+    int64_t *count =
+        map_put(&comparison->shifts, (struct map_key){{(uint64_t)((int64_t)told - own)}}, 0, NULL);
+    if (!count)
+        return -1;
+    if (++*count > comparison->most) {
+        comparison->most = *count;
+        answer->shift = told - own;
+    }
     return 0;
 }
 
 static int compare(void *context, struct pool_worker *worker, size_t number, struct error *error)
 {
     struct ranks *ranks = context;
-    struct comparison comparison = {.table = ranks->table, .answer = &ranks->answers[ranks->items[number]]};
+    int32_t rank = ranks->items[number];
+    struct comparison comparison = {.table = ranks->table, .answer = &ranks->answers[rank]};
     *comparison.answer = (struct own_answer){.first = -1};
-    return rank_pass(&worker->blocks, &worker->work, ranks->items[number], PASS_READS_RESULTS, take_answer,
-                     &comparison, error);
+    map_init(&comparison.shifts);
+    int failed = rank_pass(&worker->blocks, &worker->work, rank, PASS_READS_RESULTS, take_answer, &comparison,
+                           error);
+    map_release(&comparison.shifts);
+    return failed;
+}
+
+/* A rank that is told its steps. */
+struct telling {
+    const struct step_table *table;
+    struct missing *missing;
+    int32_t latest;      /* greatest step that was told so far */
+    int has_collectives; /* it is told those of collectives */
+    int has_ends;        /* its own steps end with those of all ranks */
+    int is_own;          /* its own steps count as well, after the shift */
+    int32_t shift;
+    int32_t count;
+};
+
+/*
+ * Numbers of lost transfers are unknown, so what the other side tells may be wrong. A rank with collectives
+ * knows from these which step it is in; a transfer may only be the first of the next one.
+ */
+static int32_t step_of_transfer(struct telling *telling, int32_t told)
+{
+    if (telling->has_ends)
+        return telling->latest;
+    if (telling->has_collectives)
+        return told == telling->latest + 1 ? told : telling->latest;
+    telling->latest = told > telling->latest ? told : telling->latest;
+    return telling->latest;
+}
+
+static int give_step(void *context, const struct work *work, const struct issued_operation *issued)
+{
+    struct telling *telling = context;
+    int is_pair = function_is_point_to_point(issued->function), is_last;
+    int32_t own = telling->is_own && issued->joined->step >= 0 ? issued->joined->step + telling->shift : -1;
+    int32_t told = -1;
+    if (step_number(issued) >= 0)
+        told = step_table_find(telling->table, step_series(work, issued), step_number(issued), &is_last);
+    if (!is_pair && told > telling->latest)
+        telling->latest = told;
+    int32_t step = is_pair ? step_of_transfer(telling, told) : telling->latest;
+    step = own > step ? own : step;
+    issued->joined->step = !is_pair && told >= 0 ? told : step;
+    if (issued->joined->step >= telling->count)
+        telling->count = issued->joined->step + 1;
+    telling->missing[issued->member].pairs += pair_step_hash(work, issued);
+    return 0;
 }
 
 static int tell(void *context, struct pool_worker *worker, size_t number, struct error *error)
 {
     const struct ranks *ranks = context;
-    const struct period *period = &ranks->period;
-    struct numbering numbering = numbering_of(ranks, worker, number);
-    struct step_locator locator = {
-        .shared = &period->shared, .table = ranks->table, .latest = ranks->answers[ranks->items[number]].first};
-    locator.has_collectives = locator.latest >= 0;
-    if (!locator.has_collectives)
-        locator.latest = 0;
-    if (period_has_steps(period)) {
-        locator.ends = period->ends;
-        locator.end_count = period->end_count;
-    }
-    return number_rank(&numbering, locator, error);
+    struct work *work = &worker->work;
+    int32_t rank = ranks->items[number];
+    const struct own_answer *answer = &ranks->answers[rank];
+    struct telling telling = {.table = ranks->table,
+                              .missing = ranks->missing,
+                              .latest = answer->first < 0 ? 0 : answer->first,
+                              .has_collectives = answer->first >= 0,
+                              .has_ends = period_has_steps(&ranks->period),
+                              .is_own = work->ranks[rank].by_tags || period_has_steps(&ranks->period),
+                              .shift = answer->shift};
+    for (size_t i = work->by_rank.first[rank]; i < work->by_rank.first[rank + 1]; i++)
+        ranks->missing[work->by_rank.items[i]].pairs = 0;
+    int failed =
+        rank_pass(&worker->blocks, work, rank, PASS_CHANGES_RESULTS, give_step, &telling, error);
+    work->ranks[rank].step_count = telling.count;
+    return failed;
 }
 
 /* Whether the table has steps of all communicators of the rank on which it has collectives. */

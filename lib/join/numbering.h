@@ -41,39 +41,21 @@ struct ranks {
     struct pair_counts *counts; /* of each worker; only while transfers without numbers are counted */
 };
 
-/* A rank that is being numbered. */
-struct numbering {
-    struct work *work; /* the worker's, like `blocks` */
-    struct blocks *blocks;
-    const struct ranks *ranks;
-    int32_t rank;
-    struct series_table *series;
-};
-
 /* How the steps of a rank's collectives compare with those that other ranks tell. */
 struct own_answer {
     int32_t first; /* the told step of its first one; -1: none */
+    int32_t shift; /* how much later most of them are than its own steps */
     int contradicts;
 };
 
-/* -------------------- number_rank.c -------------------- */
-
-struct numbering numbering_of(const struct ranks *ranks, struct pool_worker *worker, size_t number);
-
-/* Loads the marks of the rank's process. */
-int numbering_load_marks(const struct numbering *numbering, struct error *error);
-
-/* Numbers a rank's operations and writes the results to the store. Its steps are those of the locator. */
-int number_rank(struct numbering *numbering, struct step_locator locator, struct error *error);
-
 /* -------------------- lossy_ranks.c -------------------- */
 
-/* Whether the ends of steps are known for all ranks. */
+/* Whether the ends of the steps are known, on communicators that all ranks share. */
 int period_has_steps(const struct period *period);
 
 /*
- * Numbers those ranks of a run again that lost operations or tags, so that their collectives have the steps
- * that they have on the other ranks. All ranks must be numbered. `items` has room for them.
+ * Mends the steps and numbers of those ranks of a run that lost operations or tags, so that operations have
+ * the steps that they have on the other ranks. All ranks must be numbered. `items` has room for them.
  */
 int lossy_ranks_mend(struct work *work, int32_t run, struct ranks *ranks, int32_t *items,
                      struct error *error);

@@ -188,8 +188,8 @@ static int32_t step_by_ends(struct step_locator *locator, const struct work *wor
     return step;
 }
 
-static int32_t step_by_lists(struct step_locator *locator, const struct work *work,
-                             const struct issued_operation *issued)
+int32_t step_next(struct step_locator *locator, const struct work *work,
+                  const struct issued_operation *issued)
 {
     if (locator->ends)
         return step_by_ends(locator, work, issued);
@@ -201,35 +201,6 @@ static int32_t step_by_lists(struct step_locator *locator, const struct work *wo
         locator->next++;
     locator->at++;
     return locator->next ? (int32_t)locator->next - 1 : 0;
-}
-
-/*
- * Numbers of lost transfers are unknown, so those that other ranks tell may be wrong. A rank with collectives
- * knows from these which step it is in; a transfer may only be the first of the next one.
- */
-static int32_t step_of_transfer(struct step_locator *locator, int32_t told)
-{
-    if (!locator->has_collectives)
-        locator->latest = told > locator->latest ? told : locator->latest;
-    return locator->has_collectives && told == locator->latest + 1 ? told : locator->latest;
-}
-
-int32_t step_next(struct step_locator *locator, const struct work *work,
-                  const struct issued_operation *issued)
-{
-    int32_t step = step_by_lists(locator, work, issued), told = -1;
-    int is_last;
-    if (!locator->table)
-        return step;
-    int64_t number = step_number(issued);
-    if (number >= 0)
-        told = step_table_find(locator->table, step_series(work, issued), number, &is_last);
-    if (function_is_point_to_point(issued->function) && !locator->ends)
-        return step_of_transfer(locator, told);
-    if (function_is_point_to_point(issued->function))
-        return step > locator->latest ? step : locator->latest;
-    locator->latest = told > locator->latest ? told : locator->latest;
-    return told >= 0 ? told : step > locator->latest ? step : locator->latest;
 }
 
 enum { RECURRENCE_SMALL_BYTES = 1024 };

@@ -61,9 +61,6 @@ int step_end_take(struct step_end *end, uint8_t function, int64_t sequence);
 
 /* How the steps of a rank are determined, operation by operation. At most one of the three lists is used. */
 struct step_locator {
-    const struct step_table *table; /* the steps of collectives of other ranks, which come first; or NULL */
-    int32_t latest;                 /* greatest step in the table so far */
-    int has_collectives;            /* the table has steps of collectives of the rank */
     int64_t *times;                 /* times at which steps begin */
     size_t time_count;
     const struct step_end *ends; /* operations with which steps end, on the communicators in `shared` */
