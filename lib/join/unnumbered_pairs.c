@@ -16,7 +16,7 @@ struct pair_step {
     uint64_t series;
     int64_t counts[SIDES]; /* how many each side recorded */
     int64_t base;          /* number of the first one */
-    int64_t shifts[SIDES]; /* how many of the first ones each side lost */
+    int64_t shifts[SIDES]; /* added to the numbers of each side */
     int32_t step;
     int is_used; /* they are numbered by their places */
 };
@@ -116,21 +116,48 @@ static int is_lossy(const struct pair_step *items, size_t count)
     return items[0].step >= 0 && sent != received && both && same * SAME_OF >= both * SAME;
 }
 
-/* A record that begins within a step has the last transfers of it; else the first ones are assumed. */
+/* The first and the last step in which a side has any. */
+struct extent {
+    size_t first;
+    size_t last;
+};
+
+static struct extent extent_of(const struct pair_step *items, size_t count, int side)
+{
+    struct extent extent = {count, 0};
+    for (size_t i = 0; i < count; i++)
+        if (items[i].counts[side]) {
+            extent.first = extent.first == count ? i : extent.first;
+            extent.last = i;
+        }
+    return extent;
+}
+
+/*
+ * A record that begins within a step has the last transfers of it, and one that ends there the first ones. If
+ * some are missing from any other step, it is unknown which, and none of it are joined.
+ */
 static void number_steps(struct pair_step *items, size_t count)
 {
     int64_t base = 0;
-    int has_begun[SIDES] = {0, 0};
+    struct extent extents[SIDES];
+    for (int side = 0; side < SIDES; side++)
+        extents[side] = extent_of(items, count, side);
     for (size_t i = 0; i < count; i++) {
         const int64_t *counts = items[i].counts;
-        int64_t most = counts[SENT] > counts[RECEIVED] ? counts[SENT] : counts[RECEIVED];
+        int less = counts[SENT] < counts[RECEIVED] ? SENT : RECEIVED, other = SENT + RECEIVED - less;
+        int64_t most = counts[other], lost = most - counts[less];
         items[i].is_used = 1;
         items[i].base = base;
-        for (int side = 0; side < SIDES; side++) {
-            items[i].shifts[side] = has_begun[side] ? 0 : most - counts[side];
-            has_begun[side] |= counts[side] > 0;
-        }
         base += most;
+        if (!lost || i >= extents[less].last)
+            continue;
+        if (i <= extents[less].first && i > extents[other].first) {
+            items[i].shifts[less] = lost;
+        } else {
+            items[i].shifts[less] = most;
+            base += counts[less];
+        }
     }
 }
 
