@@ -16,7 +16,7 @@
  */
 struct approaches {
     int64_t *took_ns;         /* owned; TIME_UNKNOWN */
-    struct sort_entry *calls; /* owned: first operations; key: number of the call on communicator and rank */
+    struct sort_entry *calls; /* owned: first operations; key: next_call */
     size_t count;
 };
 
@@ -34,29 +34,42 @@ static int is_first(const struct job *job, size_t at)
     return job->operations[at].group == (int32_t)at && job_is_grouped(job, (int32_t)at);
 }
 
+/* How far a rank has come on a communicator. */
+struct call_place {
+    int32_t rank; /* the rank that was read last */
+    int32_t step; /* its latest step, plus 1 */
+    int64_t had;  /* calls in it so far */
+};
+
+/* Step and number in the step, so that a call that was lost does not shift those of later steps. */
+static int64_t next_call(struct call_place *place, const struct job_operation *operation)
+{
+    if (place->rank != operation->rank)
+        *place = (struct call_place){.rank = operation->rank};
+    if (operation->step >= place->step) {
+        place->step = operation->step + 1;
+        place->had = 0;
+    }
+    return ((int64_t)place->step << 32) + place->had++;
+}
+
 /*
- * Lists the group calls of all ranks: first the first call on each communicator, then the second, and so on.
+ * Lists the group calls of all ranks: first the first call of a step on each communicator, then the second,
+ * and so on.
  */
 static int list_calls(const struct job *job, struct approaches *approaches)
 {
-    int64_t *had = array_new(job->communicator_count, sizeof *had);
-    int32_t *rank_of = array_new(job->communicator_count, sizeof *rank_of);
+    struct call_place *places = array_new(job->communicator_count, sizeof *places);
     struct sort_entry *scratch = array_new(job->operation_count, sizeof *scratch);
     approaches->calls = array_new(job->operation_count, sizeof *approaches->calls);
-    int failed = !had || !rank_of || !scratch || !approaches->calls;
-    for (size_t i = 0; !failed && i < job->operation_count; i++) {
-        int32_t communicator = job->operations[i].communicator;
-        if (!is_first(job, i))
-            continue;
-        if (rank_of[communicator] != job->operations[i].rank)
-            had[communicator] = 0;
-        rank_of[communicator] = job->operations[i].rank;
-        approaches->calls[approaches->count++] = (struct sort_entry){had[communicator]++, (int32_t)i};
-    }
+    int failed = !places || !scratch || !approaches->calls;
+    for (size_t i = 0; !failed && i < job->operation_count; i++)
+        if (is_first(job, i))
+            approaches->calls[approaches->count++] = (struct sort_entry){
+                next_call(&places[job->operations[i].communicator], &job->operations[i]), (int32_t)i};
     if (!failed)
         sort_entries(approaches->calls, scratch, approaches->count);
-    free(had);
-    free(rank_of);
+    free(places);
     free(scratch);
     return failed ? -1 : 0;
 }
@@ -148,8 +161,8 @@ static int correct_call(struct job *job, const struct approaches *approaches, in
 }
 
 /*
- * Processes the calls with the same number, from `first` on: first the time each rank took to reach it, then
- * what each waited for in it. Returns the index of the next number.
+ * Processes the calls with the same key, from `first` on: first the time each rank took to reach it, then
+ * what each waited for in it. Returns the index of the next key.
  */
 static size_t correct_round(struct job *job, struct approaches *approaches, size_t first, const int64_t *next,
                             int *mended)
