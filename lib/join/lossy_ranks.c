@@ -1,9 +1,9 @@
 /*
  * Ranks that lost operations or tags take their steps from the other ranks. Called by numbering.c.
  */
-#include "join/numbering.h"
 #include "base/base.h"
 #include "join/internal.h"
+#include "join/numbering.h"
 #include "join/steps.h"
 
 #include <stdlib.h>
@@ -89,7 +89,8 @@ static void suspect_members(struct crowd *crowd, const struct work *work, const 
     }
 }
 
-static int crowd_init(struct crowd *crowd, const struct work *work, int32_t run, const struct missing *missing)
+static int crowd_init(struct crowd *crowd, const struct work *work, int32_t run,
+                      const struct missing *missing)
 {
     const struct grouping *communicators = &work->communicators_of_run;
     size_t first = work->ranks_of_run.first[run];
@@ -99,8 +100,7 @@ static int crowd_init(struct crowd *crowd, const struct work *work, int32_t run,
     crowd->known = array_new(crowd->count, 1);
     int failed = !apart || !crowd->known;
     for (size_t i = communicators->first[run]; !failed && i < communicators->first[run + 1]; i++)
-        apart[communicators->items[i]] =
-            (unsigned char)disagrees(work, missing, communicators->items[i]);
+        apart[communicators->items[i]] = (unsigned char)disagrees(work, missing, communicators->items[i]);
     if (!failed)
         suspect_members(crowd, work, missing, apart);
     free(apart);
@@ -139,6 +139,8 @@ static int ask_ranks(struct ranks *ranks, size_t count, struct step_table *table
 struct comparison {
     const struct step_table *table;
     struct own_answer *answer;
+    int32_t rank;
+    int has_ends;      /* its steps end with those of all ranks, as far as its record reaches */
     struct map shifts; /* shift -> number of collectives */
     int64_t most;      /* of these numbers */
 };
@@ -149,17 +151,30 @@ static int take_answer(void *context, const struct work *work, const struct issu
     struct own_answer *answer = comparison->answer;
     int32_t own = issued->joined->step;
     int is_last;
-    if (function_is_point_to_point(issued->function) || step_number(issued) < 0)
+    answer->count++;
+    answer->before += answer->first < 0;
+    if (step_number(issued) < 0)
         return 0;
-    int32_t told = step_table_find(comparison->table, step_series(work, issued), issued->sequence, &is_last);
+    int32_t told =
+        step_table_find(comparison->table, step_series(work, issued), step_number(issued), &is_last);
     if (told < 0)
         return 0;
+    /*
+     * The number of a transfer is too low if others were lost before. Where the recorder numbers them, that
+     * is known (lost_pairs.c).
+     */
+    int is_past = told > own && own + 1 == work->ranks[comparison->rank].step_count;
+    if (function_is_point_to_point(issued->function)) {
+        answer->contradicts |= is_past && issued->own_number < 0;
+        return 0;
+    }
     answer->first = answer->first < 0 ? told : answer->first;
+    answer->last = told > answer->last ? told : answer->last;
     /* The others may have fewer steps. */
     if (own == told || (is_last && own > told))
         told = own;
     else
-        answer->contradicts = 1;
+        answer->contradicts |= is_past || !comparison->has_ends;
     int64_t *count =
         map_put(&comparison->shifts, (struct map_key){{(uint64_t)((int64_t)told - own)}}, 0, NULL);
     if (!count)
@@ -175,38 +190,49 @@ static int compare(void *context, struct pool_worker *worker, size_t number, str
 {
     struct ranks *ranks = context;
     int32_t rank = ranks->items[number];
-    struct comparison comparison = {.table = ranks->table, .answer = &ranks->answers[rank]};
-    *comparison.answer = (struct own_answer){.first = -1};
+    struct comparison comparison = {.table = ranks->table,
+                                    .answer = &ranks->answers[rank],
+                                    .rank = rank,
+                                    .has_ends = period_has_steps(&ranks->period)};
+    *comparison.answer = (struct own_answer){.first = -1, .last = -1};
     map_init(&comparison.shifts);
-    int failed = rank_pass(&worker->blocks, &worker->work, rank, PASS_READS_RESULTS, take_answer, &comparison,
-                           error);
+    int failed =
+        rank_pass(&worker->blocks, &worker->work, rank, PASS_READS_RESULTS, take_answer, &comparison, error);
     map_release(&comparison.shifts);
     return failed;
+}
+
+/*
+ * Whether a record begins after several steps, so that what comes before its first collective is not of
+ * step 0. If that is more than a step, only the first collectives were lost.
+ */
+static int begins_late(const struct own_answer *answer)
+{
+    return answer->first >= 2 && answer->before * (answer->last - answer->first + 1) <= answer->count;
 }
 
 /* A rank that is told its steps. */
 struct telling {
     const struct step_table *table;
     struct missing *missing;
-    int32_t latest;      /* greatest step that was told so far */
-    int has_collectives; /* it is told those of collectives */
-    int has_ends;        /* its own steps end with those of all ranks */
-    int is_own;          /* its own steps count as well, after the shift */
+    int32_t latest; /* greatest step that was told so far */
+    int32_t last;   /* greatest step of its collectives */
+    int has_ends;   /* its own steps end with those of all ranks */
+    int is_own;     /* its own steps count as well, after the shift */
     int32_t shift;
     int32_t count;
 };
 
 /*
- * Numbers of lost transfers are unknown, so what the other side tells may be wrong. A rank with collectives
- * knows from these which step it is in; a transfer may only be the first of the next one.
+ * Numbers of lost transfers are unknown, so what the other side tells may be wrong. Up to its last
+ * collective, a rank knows from those which step it is in; a transfer may only be the first of the next one.
  */
-static int32_t step_of_transfer(struct telling *telling, int32_t told)
+static int32_t step_of_transfer(struct telling *telling, int32_t own, int32_t told)
 {
-    if (telling->has_ends)
-        return telling->latest;
-    if (telling->has_collectives)
-        return told == telling->latest + 1 ? told : telling->latest;
-    telling->latest = told > telling->latest ? told : telling->latest;
+    if (telling->latest >= telling->last)
+        telling->latest = told > telling->latest ? told : telling->latest;
+    else if (told == telling->latest + 1 && !(telling->has_ends && own >= telling->latest))
+        return told;
     return telling->latest;
 }
 
@@ -220,7 +246,10 @@ static int give_step(void *context, const struct work *work, const struct issued
         told = step_table_find(telling->table, step_series(work, issued), step_number(issued), &is_last);
     if (!is_pair && told > telling->latest)
         telling->latest = told;
-    int32_t step = is_pair ? step_of_transfer(telling, told) : telling->latest;
+    /* Where the recorder numbers transfers, lost_pairs.c finds their steps. */
+    if (is_pair && issued->own_number >= 0)
+        told = -1;
+    int32_t step = is_pair ? step_of_transfer(telling, own, told) : telling->latest;
     step = own > step ? own : step;
     issued->joined->step = !is_pair && told >= 0 ? told : step;
     if (issued->joined->step >= telling->count)
@@ -237,15 +266,14 @@ static int tell(void *context, struct pool_worker *worker, size_t number, struct
     const struct own_answer *answer = &ranks->answers[rank];
     struct telling telling = {.table = ranks->table,
                               .missing = ranks->missing,
-                              .latest = answer->first < 0 ? 0 : answer->first,
-                              .has_collectives = answer->first >= 0,
+                              .latest = begins_late(answer) ? answer->first : 0,
+                              .last = answer->last,
                               .has_ends = period_has_steps(&ranks->period),
                               .is_own = work->ranks[rank].by_tags || period_has_steps(&ranks->period),
-                              .shift = answer->shift};
+                              .shift = work->ranks[rank].by_tags ? answer->shift : 0};
     for (size_t i = work->by_rank.first[rank]; i < work->by_rank.first[rank + 1]; i++)
         ranks->missing[work->by_rank.items[i]].pairs = 0;
-    int failed =
-        rank_pass(&worker->blocks, work, rank, PASS_CHANGES_RESULTS, give_step, &telling, error);
+    int failed = rank_pass(&worker->blocks, work, rank, PASS_CHANGES_RESULTS, give_step, &telling, error);
     work->ranks[rank].step_count = telling.count;
     return failed;
 }
@@ -285,9 +313,8 @@ static size_t list_asked(const struct work *work, const struct crowd *crowd, int
 {
     size_t asked = 0;
     for (size_t i = 0; i < crowd->count; i++)
-        if (!(crowd->known[i] & REPEATS) &&
-            (shares || (usual >= 2 && !(crowd->known[i] & LOST) &&
-                        work->ranks[crowd->all[i]].step_count == usual)))
+        if (!(crowd->known[i] & REPEATS) && (shares || (usual >= 2 && !(crowd->known[i] & LOST) &&
+                                                        work->ranks[crowd->all[i]].step_count == usual)))
             items[asked++] = crowd->all[i];
     return asked;
 }
@@ -313,8 +340,10 @@ static int list_told(const struct work *work, struct ranks *ranks, const struct 
     *told = 0;
     for (size_t i = 0; i < crowd->count; i++) {
         int32_t rank = crowd->all[i];
-        int is_wrong = ranks->answers[rank].contradicts &&
-                       (wrong * 2 <= with_steps || work->ranks[rank].step_count < 2);
+        const struct own_answer *answer = &ranks->answers[rank];
+        int is_wrong = (answer->contradicts &&
+                        (shares || wrong * 2 <= with_steps || work->ranks[rank].step_count < 2)) ||
+                       (shares && begins_late(answer));
         if ((is_wrong || crowd->known[i] & LOST) && !(crowd->known[i] & REPEATS) &&
             (shares || can_be_told(work, ranks->missing, ranks->table, rank)))
             items[(*told)++] = rank;
@@ -446,8 +475,8 @@ int lossy_ranks_mend(struct work *work, int32_t run, struct ranks *ranks, int32_
     for (size_t i = 0; !failed && work->runs[run].step_source == STEPS_BY_TAGS && i < crowd.count; i++)
         crowd.known[i] &= (unsigned char)~LOST;
     if (!failed && crowd.any & (LOST | SUSPECT))
-        failed = tell_steps(work, ranks, &crowd, items, error) ||
-                 number_pairs(work, run, ranks, items, error);
+        failed =
+            tell_steps(work, ranks, &crowd, items, error) || number_pairs(work, run, ranks, items, error);
     /* Steps that each rank has by itself may begin at different transfers. */
     int are_common = work->runs[run].step_source == STEPS_BY_TAGS || period_has_steps(&ranks->period);
     if (!failed && are_common && !are_equal(work, run, ranks->missing))

@@ -109,7 +109,8 @@ static void span_take(struct span *spans, const struct issued_operation *issued)
             hash_mix(hash_mix((uint64_t)span->last, (uint64_t)issued->sequence), issued->function);
     if (issued->joined->step >= span->steps) {
         span->steps = issued->joined->step + 1;
-        span->begins += hash_mix(hash_mix((uint64_t)span->steps, (uint64_t)issued->sequence), issued->function);
+        span->begins +=
+            hash_mix(hash_mix((uint64_t)span->steps, (uint64_t)issued->sequence), issued->function);
     }
     span->last = issued->sequence;
     span->seen++;
@@ -520,8 +521,7 @@ static int number_all(struct work *work, int32_t run, struct ranks *ranks, int32
     if (of->step_source == STEPS_TOLD)
         return worker_pool_run(ranks->worker_pool, number_as_told, ranks, list_ranks(work, run, items),
                                error);
-    if (number_untold(work, run, ranks, items, error) ||
-        lossy_ranks_mend(work, run, ranks, items, error))
+    if (number_untold(work, run, ranks, items, error) || lossy_ranks_mend(work, run, ranks, items, error))
         return -1;
     for (size_t i = work->ranks_of_run.first[run]; i < work->ranks_of_run.first[run + 1]; i++)
         if (work->ranks[work->ranks_of_run.items[i]].step_count > of->step_count)

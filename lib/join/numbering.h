@@ -44,6 +44,9 @@ struct ranks {
 /* How the steps of a rank's collectives compare with those that other ranks tell. */
 struct own_answer {
     int32_t first; /* the told step of its first one; -1: none */
+    int32_t last;  /* the greatest told step; -1: none */
+    int64_t count; /* of its operations, and of those before the first that is told */
+    int64_t before;
     int32_t shift; /* how much later most of them are than its own steps */
     int contradicts;
 };

@@ -67,8 +67,8 @@ int64_t step_number(const struct issued_operation *issued)
 static struct boundary *find(struct step_votes *votes, uint64_t series, int32_t step)
 {
     int added;
-    int64_t *place = map_put(&votes->places, (struct map_key){{series, (uint64_t)step}},
-                             (int64_t)votes->count, &added);
+    int64_t *place =
+        map_put(&votes->places, (struct map_key){{series, (uint64_t)step}}, (int64_t)votes->count, &added);
     if (!place ||
         array_reserve((void **)&votes->items, &votes->capacity, votes->count + 1, sizeof *votes->items))
         return NULL;

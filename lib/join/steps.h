@@ -61,7 +61,7 @@ int step_end_take(struct step_end *end, uint8_t function, int64_t sequence);
 
 /* How the steps of a rank are determined, operation by operation. At most one of the three lists is used. */
 struct step_locator {
-    int64_t *times;                 /* times at which steps begin */
+    int64_t *times; /* times at which steps begin */
     size_t time_count;
     const struct step_end *ends; /* operations with which steps end, on the communicators in `shared` */
     size_t end_count;

@@ -55,8 +55,8 @@ uint64_t pair_step_hash(const struct work *work, const struct issued_operation *
 static int add(struct pair_counts *counts, uint64_t series, int32_t step, int side, int64_t more)
 {
     int added;
-    int64_t *place = map_put(&counts->places, (struct map_key){{series, (uint64_t)step}},
-                             (int64_t)counts->count, &added);
+    int64_t *place =
+        map_put(&counts->places, (struct map_key){{series, (uint64_t)step}}, (int64_t)counts->count, &added);
     if (!place ||
         array_reserve((void **)&counts->items, &counts->capacity, counts->count + 1, sizeof *counts->items))
         return -1;
@@ -195,9 +195,9 @@ static int take_place(void *context, const struct work *work, const struct issue
     if (!found || !found->is_used)
         return 0;
     int side = side_of(issued);
-    int64_t *place = map_put(
-        &places->so_far,
-        (struct map_key){{wanted.series, (uint64_t)wanted.step * SIDES + (uint64_t)side}}, 0, NULL);
+    int64_t *place =
+        map_put(&places->so_far,
+                (struct map_key){{wanted.series, (uint64_t)wanted.step * SIDES + (uint64_t)side}}, 0, NULL);
     if (!place)
         return -1;
     issued->joined->number = found->base + found->shifts[side] + (*place)++;

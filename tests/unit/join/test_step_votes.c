@@ -27,7 +27,8 @@ static void begin(struct votes *votes)
 
 static void vote(struct votes *votes, int worker, int32_t step, int64_t sequence)
 {
-    assert_int_equal(step_votes_add(&votes->of_worker[worker], series(3, FUNCTION_ALL_REDUCE), step, sequence), 0);
+    assert_int_equal(
+        step_votes_add(&votes->of_worker[worker], series(3, FUNCTION_ALL_REDUCE), step, sequence), 0);
 }
 
 static struct step_table end(struct votes *votes)
