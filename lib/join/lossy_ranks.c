@@ -60,7 +60,8 @@ static int disagrees(const struct work *work, const struct missing *missing, int
 enum {
     LOST = 1,    /* it lost operations */
     SUSPECT = 2, /* its steps may be others than those of its peers */
-    REPEATS = 4  /* its numbers repeat, so they do not show steps */
+    REPEATS = 4, /* its numbers repeat, so they do not show steps */
+    LATE = 8     /* its record begins after several steps */
 };
 
 /* The ranks of a run. */
@@ -323,7 +324,7 @@ static size_t list_asked(const struct work *work, const struct crowd *crowd, int
  * Compares the ranks that may have other steps than their peers, and lists those to tell. If most ranks
  * contradict the table, it is not known who is right, and only those without any steps are told.
  */
-static int list_told(const struct work *work, struct ranks *ranks, const struct crowd *crowd, int shares,
+static int list_told(const struct work *work, struct ranks *ranks, struct crowd *crowd, int shares,
                      int32_t *items, size_t *told, struct error *error)
 {
     size_t compared = 0, wrong = 0, with_steps = 0;
@@ -334,6 +335,8 @@ static int list_told(const struct work *work, struct ranks *ranks, const struct 
         return -1;
     for (size_t i = 0; i < crowd->count; i++) {
         int has_steps = work->ranks[crowd->all[i]].step_count >= 2;
+        if (begins_late(&ranks->answers[crowd->all[i]]))
+            crowd->any |= crowd->known[i] |= LATE;
         with_steps += has_steps;
         wrong += has_steps && ranks->answers[crowd->all[i]].contradicts;
     }
@@ -343,7 +346,7 @@ static int list_told(const struct work *work, struct ranks *ranks, const struct 
         const struct own_answer *answer = &ranks->answers[rank];
         int is_wrong = (answer->contradicts &&
                         (shares || wrong * 2 <= with_steps || work->ranks[rank].step_count < 2)) ||
-                       (shares && begins_late(answer));
+                       (shares && crowd->known[i] & LATE);
         if ((is_wrong || crowd->known[i] & LOST) && !(crowd->known[i] & REPEATS) &&
             (shares || can_be_told(work, ranks->missing, ranks->table, rank)))
             items[(*told)++] = rank;
@@ -355,7 +358,7 @@ static int list_told(const struct work *work, struct ranks *ranks, const struct 
  * Ranks whose steps are not known or wrong take them from the others. A rank is told if it has a partner that
  * was asked in each of its communicators.
  */
-static int tell_steps(struct work *work, struct ranks *ranks, const struct crowd *crowd, int32_t *items,
+static int tell_steps(struct work *work, struct ranks *ranks, struct crowd *crowd, int32_t *items,
                       struct error *error)
 {
     int shares = period_has_steps(&ranks->period);
@@ -472,13 +475,16 @@ int lossy_ranks_mend(struct work *work, int32_t run, struct ranks *ranks, int32_
     struct crowd crowd;
     int failed = crowd_init(&crowd, work, run, ranks->missing) ? error_no_memory(error) : 0;
     /* Tags show steps even if operations were lost. */
-    for (size_t i = 0; !failed && work->runs[run].step_source == STEPS_BY_TAGS && i < crowd.count; i++)
+    int by_tags = work->runs[run].step_source == STEPS_BY_TAGS;
+    for (size_t i = 0; !failed && by_tags && i < crowd.count; i++)
         crowd.known[i] &= (unsigned char)~LOST;
+    crowd.any &= by_tags ? ~LOST : crowd.any;
     if (!failed && crowd.any & (LOST | SUSPECT))
-        failed =
-            tell_steps(work, ranks, &crowd, items, error) || number_pairs(work, run, ranks, items, error);
+        failed = tell_steps(work, ranks, &crowd, items, error);
+    if (!failed && crowd.any & (LOST | LATE))
+        failed = number_pairs(work, run, ranks, items, error);
     /* Steps that each rank has by itself may begin at different transfers. */
-    int are_common = work->runs[run].step_source == STEPS_BY_TAGS || period_has_steps(&ranks->period);
+    int are_common = by_tags || period_has_steps(&ranks->period);
     if (!failed && are_common && !are_equal(work, run, ranks->missing))
         failed = number_unnumbered(work, run, ranks, items, error);
     free(crowd.known);
