@@ -44,8 +44,11 @@ struct delays {
     int64_t *met; /* per member: `count` of its rank when it was last in an operation there */
     size_t met_count;
     size_t met_capacity;
-    int64_t *met_all;     /* per rank: `count` when all ranks were last in one operation */
-    struct map inherited; /* (rank, from) -> ns */
+    int64_t *met_all;      /* per rank: `count` when all ranks were last in one operation */
+    struct map inherited;  /* (rank, from) -> index in inherited_ns */
+    int64_t *inherited_ns; /* owned */
+    uint8_t *places;       /* owned: of each cause, counted from BLAME_NOTHING, in struct lateness, plus 1 */
+    size_t inherited_capacity;
 
     /* For the steps that are being added: */
     const struct job *job;
@@ -122,10 +125,38 @@ static int64_t *met_at(struct delays *delays, int32_t operation)
     return &delays->met[delays->member_list[operation]];
 }
 
-static int inherit(struct delays *delays, int32_t rank, int32_t from, int64_t time_ns)
+/* Why the last rank to arrive was late: what delayed it since it met those that wait for it. */
+struct lateness {
+    int32_t rank;
+    int64_t stay_ns; /* in the operation; the others stayed longer by as much as they waited */
+    int64_t total_ns;
+    struct delay_event causes[CAUSES_OF_A_WAIT];
+    int64_t inherited_at[CAUSES_OF_A_WAIT]; /* index in inherited_ns; -1: not looked up */
+    size_t count;
+    int forgets; /* some delays are no longer kept, or there was no room for them */
+};
+
+/* Finds what a rank inherited from another one so far. */
+static int64_t *find_inherited(struct delays *delays, int32_t rank, int32_t from, int64_t *at)
+{
+    const struct map_key key = {{(uint64_t)rank, (uint64_t)from}};
+    if (*at < 0) {
+        int added;
+        const int64_t *number = map_put(&delays->inherited, key, (int64_t)delays->inherited.count, &added);
+        if (!number || array_reserve((void **)&delays->inherited_ns, &delays->inherited_capacity,
+                                     delays->inherited.count, sizeof *delays->inherited_ns))
+            return NULL;
+        *at = *number;
+        if (added)
+            delays->inherited_ns[*at] = 0;
+    }
+    return &delays->inherited_ns[*at];
+}
+
+static int inherit(struct delays *delays, int32_t rank, int32_t from, int64_t time_ns, int64_t *at)
 {
     struct delay *delay = &delays->items[rank];
-    int64_t *sum = map_put(&delays->inherited, (struct map_key){{(uint64_t)rank, (uint64_t)from}}, 0, NULL);
+    int64_t *sum = find_inherited(delays, rank, from, at);
     if (!sum)
         return -1;
     *sum += time_ns;
@@ -136,63 +167,40 @@ static int inherit(struct delays *delays, int32_t rank, int32_t from, int64_t ti
     return 0;
 }
 
-/* Books one share of a wait for `last`: in its account and in that of the rank that caused it. */
-static int book(struct delays *delays, int32_t last, int32_t blame, int64_t time_ns)
+/* Books one share of a wait for the last rank: in its account and in that of the rank that caused it. */
+static int book(struct delays *delays, struct lateness *lateness, size_t cause, struct delay_event share)
 {
+    int32_t last = lateness->rank;
     struct delay *delay = &delays->items[last];
-    if (blame == BLAME_NETWORK)
-        delay->network_ns += time_ns;
-    else if (blame == BLAME_NOTHING)
-        delay->unexplained_ns += time_ns;
-    else if (blame == last)
-        delay->own_ns += time_ns;
+    if (share.blame == BLAME_NETWORK)
+        delay->network_ns += share.time_ns;
+    else if (share.blame == BLAME_NOTHING)
+        delay->unexplained_ns += share.time_ns;
+    else if (share.blame == last)
+        delay->own_ns += share.time_ns;
     else
-        delay->inherited_ns += time_ns;
-    if (blame < 0)
+        delay->inherited_ns += share.time_ns;
+    if (share.blame < 0)
         return 0;
-    delays->items[blame].caused_ns += time_ns;
-    return blame == last ? 0 : inherit(delays, last, blame, time_ns);
+    delays->items[share.blame].caused_ns += share.time_ns;
+    if (share.blame == last)
+        return 0;
+    return inherit(delays, last, share.blame, share.time_ns, &lateness->inherited_at[cause]);
 }
 
-/* Adds time to the entry of a cause, or to a new one. Returns 0 where there was no room. */
-static int add_cause(struct delay_event *causes, size_t *count, int32_t blame, int64_t time_ns)
+/* Adds a delay to the entry of its cause, or to a new one. Returns 0 where there was no room. */
+static int add_cause(struct delays *delays, struct lateness *lateness, const struct delay_event *event)
 {
-    for (size_t i = 0; i < *count; i++)
-        if (causes[i].blame == blame) {
-            causes[i].time_ns += time_ns;
-            return 1;
-        }
-    if (*count >= CAUSES_OF_A_WAIT)
-        return 0;
-    causes[(*count)++] = (struct delay_event){blame, time_ns};
+    uint8_t *place = &delays->places[event->blame - BLAME_NOTHING];
+    if (!*place) {
+        if (lateness->count >= CAUSES_OF_A_WAIT)
+            return 0;
+        lateness->causes[lateness->count] = (struct delay_event){event->blame, 0};
+        lateness->inherited_at[lateness->count] = -1;
+        *place = (uint8_t)++lateness->count;
+    }
+    lateness->causes[*place - 1].time_ns += event->time_ns;
     return 1;
-}
-
-/*
- * Splits a wait among the delays of the last rank since it met the waiting rank, in proportion if they exceed
- * the wait. The remainder is unexplained. Sets *forgets if some delays are no longer kept or there was no
- * room for them.
- */
-static size_t explain(const struct memory *memory, uint64_t since, int64_t wait_ns,
-                      struct delay_event *causes, int *forgets)
-{
-    uint64_t first = memory->count - since > DELAYS_REMEMBERED ? memory->count - DELAYS_REMEMBERED : since;
-    *forgets = first > since;
-    int64_t total = 0, left = wait_ns;
-    size_t count = 0;
-    for (uint64_t i = first; i < memory->count; i++) {
-        const struct delay_event *event = &memory->events[i % DELAYS_REMEMBERED];
-        total += event->time_ns;
-        *forgets |= !add_cause(causes, &count, event->blame, event->time_ns);
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (total > wait_ns)
-            causes[i].time_ns = scale(wait_ns, (double)causes[i].time_ns / (double)total);
-        left -= causes[i].time_ns;
-    }
-    if (left > 0)
-        causes[count++] = (struct delay_event){BLAME_NOTHING, left};
-    return count;
 }
 
 /*
@@ -205,26 +213,63 @@ static uint64_t since_met(struct delays *delays, int32_t last_at)
     return (uint64_t)(here > all ? here : all);
 }
 
+static void explain_lateness(struct delays *delays, int32_t last_at, struct lateness *lateness)
+{
+    int32_t rank = delays->job->operations[last_at].rank;
+    const struct memory *memory = &delays->memories[rank];
+    uint64_t since = since_met(delays, last_at), first = since;
+    if (memory->count - since > DELAYS_REMEMBERED)
+        first = memory->count - DELAYS_REMEMBERED;
+    lateness->rank = rank;
+    lateness->stay_ns = arrival_stay_ns(delays->job, last_at);
+    lateness->forgets = first > since;
+    lateness->total_ns = 0;
+    lateness->count = 0;
+    for (uint64_t i = first; i < memory->count; i++) {
+        const struct delay_event *event = &memory->events[i % DELAYS_REMEMBERED];
+        lateness->total_ns += event->time_ns;
+        lateness->forgets |= !add_cause(delays, lateness, event);
+    }
+    for (size_t i = 0; i < lateness->count; i++)
+        delays->places[lateness->causes[i].blame - BLAME_NOTHING] = 0;
+}
+
+/*
+ * Splits a wait among the causes of the lateness, in proportion if they exceed the wait. The remainder is
+ * unexplained.
+ */
+static size_t split(const struct lateness *lateness, int64_t wait_ns, struct delay_event *causes)
+{
+    int64_t left = wait_ns;
+    size_t count = lateness->count;
+    for (size_t i = 0; i < count; i++) {
+        causes[i] = lateness->causes[i];
+        if (lateness->total_ns > wait_ns)
+            causes[i].time_ns = scale(wait_ns, (double)causes[i].time_ns / (double)lateness->total_ns);
+        left -= causes[i].time_ns;
+    }
+    if (left > 0)
+        causes[count++] = (struct delay_event){BLAME_NOTHING, left};
+    return count;
+}
+
 /* Books the wait of one member for the last to arrive, and stores its causes as delays of the member. */
-static int wait_for(struct delays *delays, int32_t at, int32_t last_at)
+static int wait_for(struct delays *delays, int32_t at, struct lateness *lateness)
 {
     struct delay_event causes[CAUSES_OF_A_WAIT + 1];
-    const struct job *job = delays->job;
-    const struct job_operation *operation = &job->operations[at], *last = &job->operations[last_at];
-    int64_t wait_ns = arrival_stay_ns(job, at) - arrival_stay_ns(job, last_at), nameless_ns = 0;
-    int forgets;
-    size_t count =
-        explain(&delays->memories[last->rank], since_met(delays, last_at), wait_ns, causes, &forgets);
-    delays->items[last->rank].forgotten += forgets && wait_ns > 0;
+    struct memory *memory = &delays->memories[delays->job->operations[at].rank];
+    int64_t wait_ns = arrival_stay_ns(delays->job, at) - lateness->stay_ns, nameless_ns = 0;
+    size_t count = split(lateness, wait_ns, causes);
+    delays->items[lateness->rank].forgotten += lateness->forgets && wait_ns > 0;
     for (size_t i = 0; i < count; i++) {
-        if (book(delays, last->rank, causes[i].blame, causes[i].time_ns))
+        if (book(delays, lateness, i, causes[i]))
             return -1;
         if (causes[i].time_ns < wait_ns / LEAST_PART)
             nameless_ns += causes[i].time_ns;
         else
-            remember(&delays->memories[operation->rank], causes[i].blame, causes[i].time_ns);
+            remember(memory, causes[i].blame, causes[i].time_ns);
     }
-    remember(&delays->memories[operation->rank], BLAME_NOTHING, nameless_ns);
+    remember(memory, BLAME_NOTHING, nameless_ns);
     return 0;
 }
 
@@ -235,9 +280,12 @@ static int meet(struct delays *delays, int32_t number)
     int64_t beyond_ns = delays->transfers[number].beyond_ns;
     const int32_t *members = job->instance_members + instance->first_member;
     int32_t last = last_to_arrive(job, instance);
+    struct lateness lateness;
+    if (last >= 0)
+        explain_lateness(delays, last, &lateness);
     for (int32_t i = 0; last >= 0 && i < instance->members; i++) {
         delays->items[job->operations[members[i]].rank].instances++;
-        if (members[i] != last && wait_for(delays, members[i], last))
+        if (members[i] != last && wait_for(delays, members[i], &lateness))
             return -1;
     }
     if (last >= 0 && !is_tied(job, instance, last))
@@ -297,10 +345,11 @@ struct delays *delays_new(const struct job *job)
                               .communicator_count = job->communicator_count,
                               .items = array_new(job->rank_count, sizeof *delays->items),
                               .memories = array_new(job->rank_count, sizeof *delays->memories),
-                              .met_all = array_new(job->rank_count, sizeof *delays->met_all)};
+                              .met_all = array_new(job->rank_count, sizeof *delays->met_all),
+                              .places = array_new(job->rank_count - BLAME_NOTHING, 1)};
     map_init(&delays->inherited);
     map_init(&delays->numbers);
-    if (!delays->items || !delays->memories || !delays->met_all) {
+    if (!delays->items || !delays->memories || !delays->met_all || !delays->places) {
         free(delays_end(delays));
         return NULL;
     }
@@ -329,6 +378,8 @@ struct delay *delays_end(struct delays *delays)
 {
     struct delay *items = delays->items;
     map_release(&delays->inherited);
+    free(delays->inherited_ns);
+    free(delays->places);
     map_release(&delays->numbers);
     free(delays->met);
     free(delays->met_all);
