@@ -18,9 +18,17 @@ struct solver {
     int64_t slack_ns;                 /* struct align_problem, or more */
 };
 
+/* As llround, which is a call of a library for each visit. The rest is exact. */
+static inline int64_t rounded(double value)
+{
+    int64_t whole = (int64_t)value;
+    double rest = value - (double)whole;
+    return whole + (rest >= 0.5) - (rest <= -0.5);
+}
+
 int64_t align_scaled(double scale, int64_t origin_ns, int64_t local_ns)
 {
-    return scale == 1 ? local_ns : origin_ns + llround(scale * (double)(local_ns - origin_ns));
+    return scale == 1 ? local_ns : origin_ns + rounded(scale * (double)(local_ns - origin_ns));
 }
 
 /* In place of an arrival that was recorded too late (forget_late). */

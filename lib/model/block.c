@@ -143,12 +143,27 @@ static int make_room(struct block_reader *reader, int column)
     return 0;
 }
 
-/* The column was added after the block was written: all its values are absent. */
+/* All values of a column are absent. Few recorders know all columns, so most blocks have the same ones. */
 static void leave_absent(struct block_reader *reader, int column)
 {
-    memset(reader->values[column], 0, reader->count * sizeof *reader->values[column]);
-    memset(reader->absent[column], 1, reader->count);
+    if (reader->absent_rows[column] < reader->count) {
+        memset(reader->values[column], 0, reader->count * sizeof *reader->values[column]);
+        memset(reader->absent[column], 1, reader->count);
+        reader->absent_rows[column] = reader->count;
+    }
     reader->is_unpacked[column] = 1;
+}
+
+/*
+ * Whether the column has no value: it was added after the block was written, or nothing was recorded. Bytes
+ * need their offsets in any case.
+ */
+static int is_absent(const struct block_reader *reader, int column)
+{
+    if ((size_t)column >= reader->columns)
+        return 1;
+    return reader->layout->columns[column].type != BLOCK_BYTES &&
+           column_is_absent(reader->packed.data + reader->at[column], reader->length[column]);
 }
 
 int block_column(struct block_reader *reader, int column, int *no_memory)
@@ -160,10 +175,11 @@ int block_column(struct block_reader *reader, int column, int *no_memory)
         *no_memory = 1;
         return -1;
     }
-    if ((size_t)column >= reader->columns) {
+    if (is_absent(reader, column)) {
         leave_absent(reader, column);
         return 0;
     }
+    reader->absent_rows[column] = 0;
     if (column_unpack(reader->packed.data + reader->at[column], reader->length[column], reader->count,
                       reader->values[column], reader->absent[column]) ||
         add_base(reader, column, no_memory))

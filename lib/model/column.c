@@ -253,6 +253,11 @@ static int get_present(struct reading *reading, int64_t *values, size_t count)
     return reading->form == FORM_DIFFERENCES ? get_differences(reading, values, count) : -1;
 }
 
+int column_is_absent(const void *bytes, size_t length)
+{
+    return length == 1 && *(const unsigned char *)bytes == FORM_NOTHING;
+}
+
 int column_unpack(const void *bytes, size_t length, size_t count, int64_t *values, uint8_t *absent)
 {
     struct reading reading = {.at = bytes, .end = (const unsigned char *)bytes + length};

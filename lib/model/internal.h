@@ -21,6 +21,9 @@ int column_pack(struct buffer *buffer, const int64_t *values, const uint8_t *abs
  */
 int column_unpack(const void *bytes, size_t length, size_t count, int64_t *values, uint8_t *absent);
 
+/* Whether the packed column is one without a value. */
+int column_is_absent(const void *bytes, size_t length);
+
 static inline char *varint_write_signed(char *at, int64_t value)
 {
     return varint_write(at, (uint64_t)value << 1 ^ (value < 0 ? UINT64_MAX : 0));

@@ -339,6 +339,7 @@ struct block_reader {
     uint8_t *absent[BLOCK_COLUMNS];
     size_t value_room[BLOCK_COLUMNS]; /* allocated rows of each */
     size_t absent_room[BLOCK_COLUMNS];
+    size_t absent_rows[BLOCK_COLUMNS]; /* the first rows that were left absent, and are still */
     uint8_t is_unpacked[BLOCK_COLUMNS];
     size_t text_count;
     size_t text_at[BLOCK_ROWS];

@@ -138,6 +138,37 @@ static void make_block(struct buffer *buffer, size_t rows)
     block_writer_release(&writer);
 }
 
+/* Blocks with and without values of a column follow each other in one reader, longer and shorter. */
+static void test_absent_columns_of_a_reader_in_turn(void **state)
+{
+    static const size_t rows[] = {10, 5, 7, 20, 3, 12};
+    struct block_writer writer;
+    struct block_reader reader;
+    struct buffer buffer = BUFFER_INIT;
+    int no_memory;
+    assert_int_equal(block_writer_init(&writer, &layout), 0);
+    block_reader_init(&reader, &layout);
+    for (size_t block = 0; block < sizeof rows / sizeof *rows; block++) {
+        int has_values = block == 1 || block == 4;
+        for (size_t i = 0; i < rows[block]; i++) {
+            block_add_row(&writer);
+            if (has_values)
+                block_set(&writer, AT, (int64_t)i + 1);
+        }
+        buffer_clear(&buffer);
+        assert_int_equal(block_pack(&writer, &buffer), 0);
+        assert_int_equal(block_open(&reader, buffer.data, buffer.length, &no_memory), 0);
+        assert_int_equal(block_column(&reader, AT, &no_memory), 0);
+        for (size_t i = 0; i < rows[block]; i++) {
+            assert_int_equal(reader.absent[AT][i], !has_values);
+            assert_int_equal(reader.values[AT][i], has_values ? i + 1 : 0);
+        }
+    }
+    block_reader_release(&reader);
+    block_writer_release(&writer);
+    buffer_release(&buffer);
+}
+
 /* One row with one value, in the first form, of a table that has got more columns since then. */
 static void test_older_blocks_lack_younger_columns(void **state)
 {
@@ -276,6 +307,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_columns_come_back),
         cmocka_unit_test(test_columns_are_short),
+        cmocka_unit_test(test_absent_columns_of_a_reader_in_turn),
         cmocka_unit_test(test_older_blocks_lack_younger_columns),
         cmocka_unit_test(test_blocks_come_back),
         cmocka_unit_test(test_damage_is_survived),
