@@ -345,9 +345,9 @@ static int take_call(struct loader *loader, size_t at, const struct stored_opera
 {
     struct job *job = loader->job;
     const struct operation *recorded = &stored->operation;
-    const struct roster_member *member = roster_member(&job->roster, stored->member_id);
     if (!loader->records_call_states)
         return 0;
+    const struct roster_member *member = roster_member(&job->roster, stored->member_id);
     if (array_reserve((void **)&job->calls, &loader->call_capacity, at + 1, sizeof *job->calls))
         return -1;
     job->calls[at] = (struct job_call){.number = recorded->sequence,

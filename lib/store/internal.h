@@ -1,12 +1,15 @@
 #ifndef NCCLPROF_STORE_INTERNAL_H
 #define NCCLPROF_STORE_INTERNAL_H
 
+#include "store/records.h"
 #include "store/sqlite.h"
 #include "store/store.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
+struct buffer;
+struct known_blocks;
 struct store;
 
 /* -------------------- connection.c -------------------- */
@@ -50,6 +53,34 @@ int migrate_complete_words(struct store *store, struct error *error);
  * read.
  */
 int migrate_make_views(struct store *store, struct error *error);
+
+/* -------------------- known_blocks.c -------------------- */
+
+/* Equal while nothing was written to the store, by other connections or by this one. */
+struct store_version {
+    int64_t by_others;
+    int64_t by_us;
+};
+
+/* Reads the version. In a transaction, and while a statement reads, it is the one that these read. */
+int store_version_read(struct store *store, struct store_version *version, struct error *error);
+
+/* Which steps the blocks of a run contain. NULL when out of memory. */
+struct known_blocks *known_blocks_new(int64_t run_id);
+void known_blocks_free(struct known_blocks *known); /* NULL is allowed */
+
+/* Adds a block whose column JOINED_STEP is unpacked. Returns -1 when out of memory. */
+int known_blocks_add(struct known_blocks *known, int64_t id, const struct block_reader *joined);
+
+/* The store keeps the list of all blocks of the run, and owns it. */
+void known_blocks_keep(struct store *store, struct known_blocks *known, struct store_version version);
+
+/* Whether the list that the store keeps is of this run and version. */
+int known_blocks_apply(const struct store *store, int64_t run_id, struct store_version version);
+
+/* Appends the ids of blocks that may have a step that is wanted, as JSON. -1: out of memory. */
+int known_blocks_list(const struct store *store, operation_wanted is_wanted, const void *context,
+                      struct buffer *ids);
 
 /* -------------------- roster.c -------------------- */
 

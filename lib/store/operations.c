@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "model/model.h"
+#include "store/internal.h"
 #include "store/records.h"
 #include "store/sqlite.h"
 #include "store/store.h"
@@ -23,8 +24,12 @@ struct open_block {
 };
 
 struct operation_cursor {
-    struct statement *source;
-    int has_next; /* the source is at a block that is not open yet */
+    struct store *store;
+    int64_t run_id;
+    struct statement *source;   /* NULL before the first row */
+    int has_next;               /* the source is at a block that is not open yet */
+    struct known_blocks *found; /* owned: the blocks that were read; NULL: they are not written down */
+    struct store_version version;
     struct open_block **open;
     size_t open_count;
     size_t open_capacity;
@@ -33,6 +38,8 @@ struct operation_cursor {
     size_t given;
     operation_wanted is_wanted; /* NULL: all steps are wanted */
     const void *context;
+    int64_t latest_step; /* the step that is_wanted was asked about last, and its answer */
+    int latest_wanted;
 };
 
 enum { SOURCE_ID, SOURCE_MEMBER, SOURCE_PACKED, SOURCE_JOINED };
@@ -63,14 +70,9 @@ struct operation_cursor *operation_cursor_open(struct store *store, int64_t run_
         error_no_memory(error);
         return NULL;
     }
-    cursor->source = store_prepare_for(
-        store, run_id ? schema_join_read_operations_of_run : schema_join_read_operations, run_id, error);
-    int row = cursor->source ? statement_step(cursor->source, error) : -1;
-    cursor->has_next = row == 1;
-    if (row >= 0)
-        return cursor;
-    operation_cursor_close(cursor);
-    return NULL;
+    cursor->store = store;
+    cursor->run_id = run_id;
+    return cursor;
 }
 
 void operation_cursor_close(struct operation_cursor *cursor)
@@ -82,6 +84,7 @@ void operation_cursor_close(struct operation_cursor *cursor)
         free_block(cursor->open[i]);
     free_block(cursor->spare);
     free(cursor->open);
+    known_blocks_free(cursor->found);
     free(cursor);
 }
 
@@ -89,27 +92,111 @@ void operation_cursor_choose(struct operation_cursor *cursor, operation_wanted i
 {
     cursor->is_wanted = is_wanted;
     cursor->context = context;
+    cursor->latest_step = -1;
+    cursor->latest_wanted = is_wanted(context, -1);
 }
 
-static int unpack(struct block_reader *reader, struct statement *source, int column, int64_t id,
-                  struct error *error)
+/* Moves the source to its next block. */
+static int step_source(struct operation_cursor *cursor, struct error *error)
+{
+    int row = statement_step(cursor->source, error);
+    cursor->has_next = row == 1;
+    return row < 0 ? -1 : 0;
+}
+
+/* Begins to read all blocks, or those of the run. */
+static int begin_all(struct operation_cursor *cursor, struct error *error)
+{
+    cursor->source = store_prepare_for(
+        cursor->store, cursor->run_id ? schema_join_read_operations_of_run : schema_join_read_operations,
+        cursor->run_id, error);
+    return cursor->source ? step_source(cursor, error) : -1;
+}
+
+/* Begins to read only the blocks with steps that are wanted. */
+static int begin_known(struct operation_cursor *cursor, struct error *error)
+{
+    struct buffer ids = BUFFER_INIT;
+    int failed = known_blocks_list(cursor->store, cursor->is_wanted, cursor->context, &ids)
+                     ? error_no_memory(error)
+                     : 0;
+    if (!failed) {
+        cursor->source = store_prepare(cursor->store, schema_join_read_operations_of_blocks, error);
+        failed = !cursor->source || statement_bind_text(cursor->source, 1, ids.data, error) ||
+                 step_source(cursor, error);
+    }
+    buffer_release(&ids);
+    return failed ? -1 : 0;
+}
+
+/*
+ * Begins to read. The version is read while the statement reads, so that it is that of its rows; what was
+ * known may turn out to be out of date only then.
+ */
+static int begin(struct operation_cursor *cursor, struct error *error)
+{
+    if (!cursor->is_wanted || !cursor->run_id)
+        return begin_all(cursor, error);
+    if (store_version_read(cursor->store, &cursor->version, error))
+        return -1;
+    if (known_blocks_apply(cursor->store, cursor->run_id, cursor->version)) {
+        if (begin_known(cursor, error) || store_version_read(cursor->store, &cursor->version, error))
+            return -1;
+        if (known_blocks_apply(cursor->store, cursor->run_id, cursor->version))
+            return 0;
+        statement_free(cursor->source);
+    }
+    cursor->found = known_blocks_new(cursor->run_id);
+    if (!cursor->found)
+        return error_no_memory(error);
+    return begin_all(cursor, error) || store_version_read(cursor->store, &cursor->version, error) ? -1 : 0;
+}
+
+static int open_packed(struct block_reader *reader, struct statement *source, int column, int64_t id,
+                       struct error *error)
 {
     size_t length;
     const void *packed = statement_blob(source, column, &length);
-    if (stored_block_open(reader, id, packed, length, error))
-        return -1;
+    return stored_block_open(reader, id, packed, length, error);
+}
+
+static int unpack_all(struct block_reader *reader, int64_t id, struct error *error)
+{
     for (int i = 0; i < (int)reader->layout->count; i++)
         if (stored_block_unpack(reader, id, &i, 1, error))
             return -1;
     return 0;
 }
 
+/* Operations follow each other in steps, so most have the step of the one before. */
+static int wants(struct operation_cursor *cursor, int64_t step)
+{
+    if (step != cursor->latest_step) {
+        cursor->latest_step = step;
+        cursor->latest_wanted = cursor->is_wanted(cursor->context, step);
+    }
+    return cursor->latest_wanted;
+}
+
 /* Skips rows that are not wanted, up to the end of the block. */
-static void pass_unwanted(const struct operation_cursor *cursor, struct open_block *block)
+static void pass_unwanted(struct operation_cursor *cursor, struct open_block *block)
 {
     while (cursor->is_wanted && block->row < block->joined.count &&
-           !cursor->is_wanted(cursor->context, block_value(&block->joined, JOINED_STEP, block->row, -1)))
+           !wants(cursor, block_value(&block->joined, JOINED_STEP, block->row, -1)))
         block->row++;
+}
+
+/* Opens the results of the join for the block, and finds its first row that is wanted. */
+static int read_joined(struct operation_cursor *cursor, struct open_block *block, struct error *error)
+{
+    static const int step = JOINED_STEP;
+    if (open_packed(&block->joined, cursor->source, SOURCE_JOINED, block->id, error) ||
+        stored_block_unpack(&block->joined, block->id, &step, 1, error))
+        return -1;
+    if (cursor->found && known_blocks_add(cursor->found, block->id, &block->joined))
+        return error_no_memory(error);
+    pass_unwanted(cursor, block);
+    return 0;
 }
 
 /* If no row of the block is wanted, its operations are not unpacked. */
@@ -118,18 +205,23 @@ static int read_block(struct operation_cursor *cursor, struct open_block *block,
     block->id = statement_integer(cursor->source, SOURCE_ID);
     block->member_id = statement_integer(cursor->source, SOURCE_MEMBER);
     block->row = 0;
-    if (unpack(&block->joined, cursor->source, SOURCE_JOINED, block->id, error))
+    if (read_joined(cursor, block, error))
         return -1;
-    pass_unwanted(cursor, block);
     if (block->row < block->joined.count) {
-        if (unpack(&block->rows, cursor->source, SOURCE_PACKED, block->id, error))
+        if (unpack_all(&block->joined, block->id, error) ||
+            open_packed(&block->rows, cursor->source, SOURCE_PACKED, block->id, error) ||
+            unpack_all(&block->rows, block->id, error))
             return -1;
         if (block->rows.count != block->joined.count)
             return stored_block_damaged(block->id, error);
     }
-    int row = statement_step(cursor->source, error);
-    cursor->has_next = row == 1;
-    return row < 0 ? -1 : 0;
+    if (step_source(cursor, error))
+        return -1;
+    if (!cursor->has_next && cursor->found) {
+        known_blocks_keep(cursor->store, cursor->found, cursor->version);
+        cursor->found = NULL;
+    }
+    return 0;
 }
 
 /* Closes a finished block and keeps its memory for the next one. */
@@ -228,6 +320,8 @@ static void give(const struct open_block *block, struct stored_operation *stored
 int operation_cursor_next(struct operation_cursor *cursor, struct stored_operation *stored,
                           struct error *error)
 {
+    if (!cursor->source && begin(cursor, error))
+        return -1;
     go_on(cursor);
     size_t best = least(cursor);
     while (cursor->has_next && (cursor->open_count == 0 ||

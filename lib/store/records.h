@@ -662,8 +662,9 @@ void operation_cursor_close(struct operation_cursor *cursor); /* NULL is allowed
 
 /*
  * Restricts the cursor to operations of steps for which is_wanted returns true (step -1: outside any step).
- * Call it before the first operation_cursor_next. Blocks without such operations are not unpacked. `context`
- * is borrowed until the cursor is closed.
+ * Call it before the first operation_cursor_next. Blocks without such operations are not unpacked; if an
+ * earlier cursor has read all of the run, they are not even read (known_blocks.c). `context` is borrowed
+ * until the cursor is closed.
  */
 typedef int (*operation_wanted)(const void *context, int64_t step);
 void operation_cursor_choose(struct operation_cursor *cursor, operation_wanted is_wanted,

@@ -264,6 +264,7 @@ void store_close(struct store *store)
     free(store->program);
     free(store->input);
     free(store->path);
+    known_blocks_free(store->known_blocks);
     free(store);
 }
 

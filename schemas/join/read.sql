@@ -21,6 +21,15 @@ SELECT operation_block.block_id, operation_block.member_id, operation_block.pack
      WHERE job_rank.run_id = ?1)
  ORDER BY operation_block.block_id;
 
+-- Blocks of a run by their ids, a JSON list.
+
+-- statement: operations_of_blocks
+SELECT operation_block.block_id, operation_block.member_id, operation_block.packed, operation_join_block.packed
+  FROM operation_block
+ CROSS JOIN operation_join_block ON operation_join_block.block_id = operation_block.block_id
+ WHERE operation_block.block_id IN (SELECT value FROM json_each(?1))
+ ORDER BY operation_block.block_id;
+
 -- statement: instances
 SELECT instance_block.block_id, instance_block.communicator_id, instance_block.packed
   FROM instance_block

@@ -255,14 +255,95 @@ static void test_cursor(void **state)
     store_close(store);
 }
 
+static int is_wanted(const void *context, int64_t step)
+{
+    return step == *(const int64_t *)context;
+}
+
+/* The number of operations that a cursor returns for a step; checks that each of them has this step. */
+static int64_t count_chosen(struct store *store, int64_t step)
+{
+    struct operation_cursor *cursor = operation_cursor_open(store, 1, NULL);
+    struct stored_operation stored;
+    int64_t count = 0, latest = 0;
+    assert_non_null(cursor);
+    operation_cursor_choose(cursor, is_wanted, &step);
+    int more;
+    while ((more = operation_cursor_next(cursor, &stored, NULL)) == 1) {
+        assert_int_equal(stored.step, step);
+        assert_true(stored.id > latest);
+        latest = stored.id;
+        count++;
+    }
+    assert_int_equal(more, 0);
+    operation_cursor_close(cursor);
+    return count;
+}
+
+/* The number of operations of a step, counted by SQL. */
+static int64_t count_of_step(struct store *store, int64_t step)
+{
+    char sql[100];
+    snprintf(sql, sizeof sql, "SELECT count(*) FROM operation_join WHERE coalesce(step, -1) = %lld",
+             (long long)step);
+    return store_file_number(store, sql);
+}
+
+/* The first cursor reads all blocks, the next ones only those of the step. */
+static void test_cursor_of_steps(void **state)
+{
+    struct store *store = store_file_open(state, STORE_WRITE);
+    assert_int_equal(join_store(store, 2, NULL), 0);
+    int64_t steps = store_file_number(store, "SELECT max(step) + 1 FROM operation_join");
+    assert_true(steps > 1000);
+    for (int64_t step = -1; step < steps; step += steps / 10) {
+        assert_int_equal(count_chosen(store, step), count_of_step(store, step));
+        assert_true(step < 0 || count_chosen(store, step) > 0);
+    }
+    store_close(store);
+}
+
+/* What a cursor knows from an earlier one is not used after something was written. */
+static void test_cursor_of_steps_after_a_change(void **state)
+{
+    static const char copy[] =
+        "UPDATE operation_join_block SET packed ="
+        " (SELECT packed FROM operation_join_block WHERE block_id ="
+        " (SELECT min(block_id) FROM operation_join_block)) WHERE block_id IN"
+        " (SELECT block_id FROM operation_block WHERE operations = 256)";
+    for (int by_other = 0; by_other < 2; by_other++) {
+        struct store *store = store_file_open(state, STORE_WRITE);
+        assert_int_equal(join_store(store, 2, NULL), 0);
+        int64_t before = count_chosen(store, 0);
+        assert_int_equal(count_chosen(store, 0), before);
+        struct store *writer = by_other ? store_file_open(state, STORE_WRITE) : store;
+        assert_int_equal(store_execute(writer,
+                                       "CREATE TABLE IF NOT EXISTS saved AS"
+                                       " SELECT * FROM operation_join_block",
+                                       NULL),
+                         0);
+        assert_int_equal(store_execute(writer, copy, NULL), 0);
+        assert_true(count_chosen(store, 0) > before);
+        assert_int_equal(count_chosen(store, 0), count_of_step(store, 0));
+        assert_int_equal(store_execute(writer, "REPLACE INTO operation_join_block SELECT * FROM saved", NULL),
+                         0);
+        assert_int_equal(count_chosen(store, 0), before);
+        if (by_other)
+            store_close(writer);
+        store_close(store);
+    }
+}
+
 #define WITH_FILE(test) cmocka_unit_test_setup_teardown(test, setup, store_file_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FILE(test_all_rows),       WITH_FILE(test_lookups),      WITH_FILE(test_ranges),
-        WITH_FILE(test_joins),          WITH_FILE(test_reading_only), WITH_FILE(test_blocks_are_narrow),
-        WITH_FILE(test_damage_is_told), WITH_FILE(test_cursor),
+        WITH_FILE(test_all_rows),        WITH_FILE(test_lookups),
+        WITH_FILE(test_ranges),          WITH_FILE(test_joins),
+        WITH_FILE(test_reading_only),    WITH_FILE(test_blocks_are_narrow),
+        WITH_FILE(test_damage_is_told),  WITH_FILE(test_cursor),
+        WITH_FILE(test_cursor_of_steps), WITH_FILE(test_cursor_of_steps_after_a_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
