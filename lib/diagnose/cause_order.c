@@ -20,20 +20,15 @@ static int by_strength(const void *a, const void *b)
     return (left->rule > right->rule) - (left->rule < right->rule);
 }
 
-/*
- * A host that waits for its slow GPU is late. Where something else is known to hold it up, or where its proxy
- * threads are late, what slows the GPU explains nothing. A stack shows one moment, which refutes nothing.
- */
-static void drop_slow_gpu(struct finding *finding)
+typedef int cause_condition(const struct cause *cause, const struct cause_places *places);
+
+/* Releases the causes for which a condition holds. The others keep their order. */
+static void drop_causes(struct finding *finding, cause_condition *is_dropped,
+                        const struct cause_places *places)
 {
     size_t kept = 0;
-    int is_other = finding->notice_ns != 0;
-    for (size_t i = 0; i < finding->cause_count; i++)
-        is_other |= finding->causes[i].rule->side != CAUSE_STACK &&
-                    finding->causes[i].rule->place != CAUSE_ON_GPU &&
-                    finding->causes[i].rule->place != CAUSE_ON_NETWORK;
     for (size_t i = 0; i < finding->cause_count; i++) {
-        if (is_other && cause_is_slow_gpu(finding->causes[i].rule))
+        if (is_dropped(&finding->causes[i], places))
             cause_release(&finding->causes[i]);
         else
             finding->causes[kept++] = finding->causes[i];
@@ -41,22 +36,45 @@ static void drop_slow_gpu(struct finding *finding)
     finding->cause_count = kept;
 }
 
+static int is_slow_gpu(const struct cause *cause, const struct cause_places *places)
+{
+    (void)places;
+    return cause_is_slow_gpu(cause->rule);
+}
+
+/*
+ * A host that waits for its slow GPU is late. Where something else is known to hold it up, or where its proxy
+ * threads are late, what slows the GPU explains nothing. A stack shows one moment, which refutes nothing.
+ */
+static void drop_slow_gpu(struct finding *finding)
+{
+    int is_other = finding->notice_ns != 0;
+    for (size_t i = 0; i < finding->cause_count; i++)
+        is_other |= finding->causes[i].rule->side != CAUSE_STACK &&
+                    finding->causes[i].rule->place != CAUSE_ON_GPU &&
+                    finding->causes[i].rule->place != CAUSE_ON_NETWORK;
+    if (is_other)
+        drop_causes(finding, is_slow_gpu, NULL);
+}
+
+static int is_of_own_link(const struct cause *cause, const struct cause_places *places)
+{
+    return cause->rule->place == CAUSE_ON_NETWORK && cause_host_is_blamed(places, cause->at_host);
+}
+
+static int is_of_other_end(const struct cause *cause, const struct cause_places *places)
+{
+    return cause->rule->place == CAUSE_ON_NETWORK && !cause_host_is_blamed(places, cause->at_host);
+}
+
 /* What is known of the rank's own links comes before what is known of the other ends. */
 static void drop_other_ends(struct finding *finding, const struct cause_places *places)
 {
-    size_t kept = 0;
     int has_own = 0;
     for (size_t i = 0; i < finding->cause_count; i++)
-        has_own |= finding->causes[i].rule->place == CAUSE_ON_NETWORK &&
-                   cause_host_is_blamed(places, finding->causes[i].at_host);
-    for (size_t i = 0; i < finding->cause_count; i++) {
-        if (has_own && finding->causes[i].rule->place == CAUSE_ON_NETWORK &&
-            !cause_host_is_blamed(places, finding->causes[i].at_host))
-            cause_release(&finding->causes[i]);
-        else
-            finding->causes[kept++] = finding->causes[i];
-    }
-    finding->cause_count = kept;
+        has_own |= is_of_own_link(&finding->causes[i], places);
+    if (has_own)
+        drop_causes(finding, is_of_other_end, places);
 }
 
 void causes_choose(struct finding *finding, const struct cause_places *places)
@@ -69,18 +87,17 @@ void causes_choose(struct finding *finding, const struct cause_places *places)
         cause_release(&finding->causes[finding->cause_count - 1]);
 }
 
+static int was_before(const struct cause *cause, const struct cause_places *places)
+{
+    (void)places;
+    return cause->was_before;
+}
+
 /*
  * What showed already while the steps were as usual does not cause the fault. Where samples are too rare to
  * compare the times, the last one before tells.
  */
 void causes_drop_earlier(struct finding *finding)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < finding->cause_count; i++) {
-        if (finding->causes[i].was_before)
-            cause_release(&finding->causes[i]);
-        else
-            finding->causes[kept++] = finding->causes[i];
-    }
-    finding->cause_count = kept;
+    drop_causes(finding, was_before, NULL);
 }
