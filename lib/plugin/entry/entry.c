@@ -109,6 +109,19 @@ bool entry_net_plugin(struct record *record, int64_t id, const void *data)
     return true;
 }
 
+int entry_start_v1(void *context, void **handle, const void *event, void *parent, entry_fill *fill)
+{
+    struct record record;
+    if (!handle)
+        return API_SUCCESS;
+    *handle = NULL;
+    if (event && fill(&record, event))
+        recorder_start(context, handle, parent, &record);
+    else
+        recorder_unknown();
+    return API_SUCCESS;
+}
+
 int entry_stop(void *handle)
 {
     recorder_stop(handle);

@@ -53,6 +53,12 @@ void entry_plain(struct record *record, enum record_type type);
  */
 void entry_task(struct record *record, enum record_type type);
 
+/* Fills in a record from a descriptor of one version. Returns false if the event type is unknown. */
+typedef bool entry_fill(struct record *record, const void *descriptor);
+
+/* For versions 1 to 4. `event` may be null. */
+int entry_start_v1(void *context, void **handle, const void *event, void *parent, entry_fill *fill);
+
 /* Adds the members of a later version to a record that was filled in as for version 6. */
 typedef void entry_more(struct record *record, const struct api_descriptor_v6 *event);
 

@@ -1,6 +1,5 @@
 /* NCCL profiler API version 3. */
 #include "plugin/entry/entry.h"
-#include "plugin/recorder/recorder.h"
 #include "plugin/ring/api.h"
 #include "plugin/ring/record.h"
 
@@ -29,8 +28,9 @@ static void fill_task(struct record *record, const struct api_descriptor_v3 *eve
                 collective ? event->coll.name : event->p2p.name);
 }
 
-static bool fill(struct record *record, const struct api_descriptor_v3 *event)
+static bool fill(struct record *record, const void *descriptor)
 {
+    const struct api_descriptor_v3 *event = descriptor;
     switch (event->type) {
     case API_GROUP:
         entry_plain(record, TYPE_GROUP);
@@ -66,15 +66,7 @@ static int init(void **context, int *mask)
 
 static int start_event(void *context, void **handle, struct api_descriptor_v3 *event)
 {
-    struct record record;
-    if (!handle)
-        return API_SUCCESS;
-    *handle = NULL;
-    if (event && fill(&record, event))
-        recorder_start(context, handle, event->parent, &record);
-    else
-        recorder_unknown();
-    return API_SUCCESS;
+    return entry_start_v1(context, handle, event, event ? event->parent : NULL, fill);
 }
 
 extern PLUGIN_EXPORT struct api_plugin_v3 ncclProfiler_v3;

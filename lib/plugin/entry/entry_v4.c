@@ -1,6 +1,5 @@
 /* NCCL profiler API version 4. */
 #include "plugin/entry/entry.h"
-#include "plugin/recorder/recorder.h"
 #include "plugin/ring/api.h"
 #include "plugin/ring/record.h"
 #include "plugin/ring/ring.h"
@@ -26,8 +25,9 @@ static void fill_task(struct record *record, const struct api_descriptor_v4 *eve
         entry_fill_names(&record->task.names, event->p2p.function, event->p2p.datatype, NULL, NULL);
 }
 
-static bool fill(struct record *record, const struct api_descriptor_v4 *event)
+static bool fill(struct record *record, const void *descriptor)
 {
+    const struct api_descriptor_v4 *event = descriptor;
     switch (event->type) {
     case API_GROUP:
         entry_plain(record, TYPE_GROUP);
@@ -64,15 +64,7 @@ static int init(void **context, int *mask, const char *name, uint64_t hash, int 
 
 static int start_event(void *context, void **handle, struct api_descriptor_v4 *event)
 {
-    struct record record;
-    if (!handle)
-        return API_SUCCESS;
-    *handle = NULL;
-    if (event && fill(&record, event))
-        recorder_start(context, handle, event->parent, &record);
-    else
-        recorder_unknown();
-    return API_SUCCESS;
+    return entry_start_v1(context, handle, event, event ? event->parent : NULL, fill);
 }
 
 static int record_event_state(void *handle, int state, union api_state_args_v4 *values)
