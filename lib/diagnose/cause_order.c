@@ -38,7 +38,6 @@ static void drop_causes(struct finding *finding, cause_condition *is_dropped,
 
 static int is_slow_gpu(const struct cause *cause, const struct cause_places *places)
 {
-    (void)places;
     return cause_is_slow_gpu(cause->rule);
 }
 
@@ -89,7 +88,6 @@ void causes_choose(struct finding *finding, const struct cause_places *places)
 
 static int was_before(const struct cause *cause, const struct cause_places *places)
 {
-    (void)places;
     return cause->was_before;
 }
 

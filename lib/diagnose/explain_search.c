@@ -494,6 +494,16 @@ static double partitions_with_peaks(const struct explanation_search *it)
 /* Few others show little of the tail: then a single step must exceed them by this factor. */
 static const double FAR_AHEAD = 25;
 
+/* Whether a unit took longer in each of the marked steps, if there are any, by far than others in any step.
+ */
+static int are_far_ahead(const double *row, const struct step_set *set, double most_of_others)
+{
+    for (int32_t step = set->first; set->first >= 0 && step <= set->last; step++)
+        if (step_set_has(set, step) && !is_far_ahead(row[step], most_of_others))
+            return 0;
+    return set->first >= 0;
+}
+
 /* What stands out of a unit in single steps. */
 static int find_peaks(struct explanation_search *it, size_t number, size_t unit, struct explanation *next)
 {
@@ -522,8 +532,7 @@ static int find_peaks(struct explanation_search *it, size_t number, size_t unit,
         return 0;
     next->certainty =
         scan_peaks(it->row, (int32_t)steps, greatest, partition->count, SCAN_TAIL_OWN, marks, &next->steps);
-    int is_certain =
-        has_peers(it, partition, unit) && scan_is_far_ahead(it->row, &next->steps, most_of_others);
+    int is_certain = has_peers(it, partition, unit) && are_far_ahead(it->row, &next->steps, most_of_others);
     if (!is_certain && is_mostly_host(it, next))
         next->certainty /= inflation_of_others(it, next, MEASURE_OWN);
     next->certainty -= log(partitions_with_peaks(it));
@@ -582,7 +591,7 @@ static int is_always_late(const struct explanation_search *it, const struct expl
     for (size_t i = 0; i < it->sampled_count; i++)
         if (fault->partition->unit_of[ranks->ranks[ranks->first[it->sampled[i]]]] != (int32_t)fault->unit)
             greatest = fmax(greatest, mean_of(it->rows[MEASURE_ALWAYS_LATE] + i * steps, steps, &ignored));
-    return mean >= limit_of(LIMIT_AHEAD_MANY) * greatest;
+    return is_far_ahead(mean, greatest);
 }
 
 static double certainty_of(const struct explanation_search *it, const struct explanation *fault)

@@ -110,6 +110,12 @@ static inline double limit_of(enum limit_id limit)
     return limits[limit].value;
 }
 
+/* Whether a value is ahead-many times the greatest of what it is compared with; not if that is NAN. */
+static inline int is_far_ahead(double value, double greatest)
+{
+    return value >= limit_of(LIMIT_AHEAD_MANY) * greatest;
+}
+
 /* -------------------- rule.c -------------------- */
 
 /*

@@ -154,15 +154,15 @@ static double mean_of_set(const double *row, const struct step_set *set)
  * Whether no row was nearly as late at another time: then related noise is no explanation. Other rows that
  * leave no room for another time do not tell; the row itself has to tell if there are no others.
  */
-static int is_far_ahead(const double *row, const struct step_set *set, const double *rows, size_t count,
-                        int32_t steps)
+static int is_mean_far_ahead(const double *row, const struct step_set *set, const double *rows, size_t count,
+                             int32_t steps)
 {
-    double mean = mean_of_set(row, set), least = limit_of(LIMIT_AHEAD_MANY);
+    double mean = mean_of_set(row, set);
     for (size_t i = 0; i < count; i++)
-        if (mean < 0 || !(mean >= least * greatest_beside(rows + i * (size_t)steps, set, steps)))
+        if (mean < 0 || !is_far_ahead(mean, greatest_beside(rows + i * (size_t)steps, set, steps)))
             return 0;
     double beside = greatest_beside(row, set, steps);
-    return mean >= least * beside || (count && isnan(beside));
+    return is_far_ahead(mean, beside) || (count && isnan(beside));
 }
 
 /* The length of the means that tell how those of a set of `length` steps spread. */
@@ -177,7 +177,7 @@ double scan_related_score(const double *row, const struct step_set *set, const d
 {
     int32_t length = step_set_count(set);
     count = count < LEAST_ROWS ? 0 : count;
-    if (set->period > 1 || set->score <= 0 || length < 2 || is_far_ahead(row, set, rows, count, steps))
+    if (set->period > 1 || set->score <= 0 || length < 2 || is_mean_far_ahead(row, set, rows, count, steps))
         return set->score;
     int32_t measured = measured_length(length, count, steps);
     double spread = spread_of_means(row, set, rows, count, steps, measured, list);
@@ -211,16 +211,6 @@ static double middle_of(const double *row, const struct step_set *set, double *l
         if (!isnan(row[step]))
             list[count++] = row[step];
     return select_real(list, count, (count - 1) / 2);
-}
-
-int scan_is_far_ahead(const double *row, const struct step_set *set, double most_of_others)
-{
-    if (set->first < 0)
-        return 0;
-    for (int32_t step = set->first; step <= set->last; step++)
-        if (step_set_has(set, step) && row[step] < limit_of(LIMIT_AHEAD_MANY) * most_of_others)
-            return 0;
-    return 1;
 }
 
 int scan_is_lasting(const double *row, const struct step_set *set, double *list)

@@ -78,10 +78,6 @@ double scan_peaks(const double *row, int32_t steps, double greatest, size_t rows
  */
 int scan_is_lasting(const double *row, const struct step_set *set, double *list);
 
-/* Whether a unit took longer in each of these steps, by far, than any other unit in any step; not if there
- * are none. */
-int scan_is_far_ahead(const double *row, const struct step_set *set, double most_of_others);
-
 /* Scores the steps of `set` in another row, with the best size. Fills in set->score and set->size. */
 void scan_set(const double *row, double tail, struct step_set *set);
 

@@ -447,13 +447,11 @@ static int take(struct silence_search *it, const struct silence *silence)
 
 static int take_all(struct silence_search *it)
 {
-    double least = limit_of(LIMIT_AHEAD_MANY) * (double)it->other_ns;
     for (size_t i = 0; i < it->count; i++) {
         const struct silence *silence = &it->items[i];
-        if (silence->ns < it->least_ns || (double)silence->ns < least ||
-            step_of(it, silence) < it->baseline->first_step + STEPS_OF_PAST || is_found(it, silence) ||
-            !are_one(it, silence, mark_silent(it, silence)) || !went_on_first(it, silence) ||
-            !is_waited_for(it, silence))
+        if (silence->ns < it->least_ns || step_of(it, silence) < it->baseline->first_step + STEPS_OF_PAST ||
+            is_found(it, silence) || !are_one(it, silence, mark_silent(it, silence)) ||
+            !went_on_first(it, silence) || !is_waited_for(it, silence))
             continue;
         if (take(it, silence))
             return -1;

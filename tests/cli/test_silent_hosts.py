@@ -71,3 +71,12 @@ class SilentHosts(Case):
         step_us = self.believed(f"{STAGES} --seed 3") or self.truth["clean_step_us"]
         self.assertEqual(self.believed(f"{STAGES} --seed 3 --fault stop:1:15:15:{step_us * 2.5 / 1000:.0f}"), [])
         self.check(self.believed(f"{STAGES} --seed 3 --fault stop:1:15:15:{step_us * 4 / 1000:.0f}"), (1, 15))
+
+    def test_hosts_that_are_silent_at_times(self):
+        """A silence of less than five times the longest of other steps may be as usual; only the rule says so."""
+        self.believed(f"{STAGES} --seed 3")
+        step_ms = self.truth["clean_step_us"] / 1000
+        found = self.believed(f"{STAGES} --seed 3 --fault stop:1:9:9:{step_ms * 2:.0f} --fault stop:1:20:20:{step_ms * 4:.0f}")
+        self.assertEqual(found, [])
+        findings = self.json("diagnose", env={"NCCLPROF_RULES_OFF": "silence"})["findings"]
+        self.check([finding for finding in findings if finding["confidence"] != "low"], (1, 20))
