@@ -7,6 +7,8 @@
 struct edges;
 struct job;
 
+/* -------------------- scan.c -------------------- */
+
 /*
  * How well a fault in some steps explains a row of residuals, one per step, in units of the standard
  * deviation of the noise: the sum over its steps of log(t(y - m) / t(y)), where t is the density of Student's
@@ -114,6 +116,8 @@ double scan_sets(int32_t steps);
 
 /* Returns the median of the best score of a row of independent t residuals. */
 double scan_expected(int32_t steps);
+
+/* -------------------- partitions.c -------------------- */
 
 /*
  * What may be at fault as a unit: one rank, or ranks that share a host, a network card or a switch. A
