@@ -5,6 +5,7 @@
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/finding.h"
+#include "diagnose/longer_steps.h"
 #include "job/job.h"
 #include "model/model.h"
 

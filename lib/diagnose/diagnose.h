@@ -3,6 +3,7 @@
 
 #include "diagnose/finding.h"
 #include "diagnose/finding_place.h"
+#include "diagnose/longer_steps.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,6 +3,7 @@
  * Steps are compared with steps of the same load only. Runs after the findings are known; longer_steps_text.c
  * writes the result.
  */
+#include "diagnose/longer_steps.h"
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/finding.h"
