@@ -9,7 +9,6 @@
 #include "diagnose/evidence.h"
 #include "diagnose/finding.h"
 #include "diagnose/network.h"
-#include "diagnose/score.h"
 #include "job/job.h"
 #include "model/model.h"
 

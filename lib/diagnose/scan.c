@@ -2,9 +2,9 @@
  * Scans a row of residuals for the set of steps that a fault explains best: an interval or a period
  * (scan_row). explain_search.c and slow_groups.c use it.
  */
+#include "diagnose/scan.h"
 #include "base/base.h"
 #include "diagnose/rule.h"
-#include "diagnose/scan.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,7 +7,6 @@
 #include "diagnose/baseline.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/network.h"
-#include "diagnose/score.h"
 #include "job/job.h"
 #include "model/model.h"
 

@@ -6,7 +6,6 @@
 #include "base/base.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/network.h"
-#include "diagnose/score.h"
 #include "job/job.h"
 #include "model/model.h"
 

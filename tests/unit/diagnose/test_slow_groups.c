@@ -2,7 +2,6 @@
 #include "diagnose/delay.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/network.h"
-#include "diagnose/score.h"
 #include "job/internal.h"
 #include "job/job.h"
 #include "model/model.h"

@@ -1,7 +1,7 @@
 #include "base/base.h"
 #include "diagnose/baseline.h"
 #include "diagnose/diagnose.h"
-#include "diagnose/score.h"
+#include "diagnose/network.h"
 #include "job/job.h"
 
 #include "support/cmocka_all.h"

@@ -1,5 +1,5 @@
 #include "diagnose/diagnose.h"
-#include "diagnose/score.h"
+#include "diagnose/network.h"
 
 #include "support/cmocka_all.h"
 #include "support/sent.h"
