@@ -1,6 +1,6 @@
 /*
  * Searches for the most certain hypothesis about which unit was slow in which steps, from the residuals of
- * what is not explained yet (residual_matrix.c, scan.c). explain.c runs the search.
+ * what is not explained yet (explain_rows.c, scan.c). explain.c runs the search.
  */
 #include "base/base.h"
 #include "diagnose/diagnose.h"
@@ -12,9 +12,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A quantile, and where it lies in a normal distribution, in standard deviations. */
-static const double UPPER = 0.7, UPPER_SIGMA = 0.524;
 
 int explanation_search_init(struct explanation_search *it, const struct job *job,
                             const struct baseline *baseline, const struct transfer_excess *transfers,
@@ -50,22 +47,6 @@ int explanation_search_init(struct explanation_search *it, const struct job *job
     return 0;
 }
 
-static void forget_sets(struct explanation_search *it)
-{
-    for (size_t i = 0; i < MOST_PARTITIONS; i++) {
-        free(it->peaks[i]);
-        it->peaks[i] = NULL;
-    }
-    for (int measure = 0; measure < MEASURES; measure++) {
-        free(it->rows[measure]);
-        it->rows[measure] = NULL;
-        for (size_t i = 0; i < MOST_PARTITIONS; i++) {
-            free(it->sets[measure][i]);
-            it->sets[measure][i] = NULL;
-        }
-    }
-}
-
 void explanation_search_commit_removed(struct explanation_search *it)
 {
     for (size_t rank = 0; it->kept_ns && rank < it->source.job->rank_count; rank++) {
@@ -80,7 +61,7 @@ void explanation_search_release(struct explanation_search *it)
         it->residual_matrices ? it->source.baseline->role_count * it->found->partitions.count : 0;
     for (size_t i = 0; i < residual_matrices; i++)
         residual_matrix_release(&it->residual_matrices[i]);
-    forget_sets(it);
+    explanation_search_forget_sets(it);
     for (size_t i = 0; i < MOST_PARTITIONS; i++)
         free(it->mostly[i]);
     free(it->explained);
@@ -105,186 +86,6 @@ void explanation_search_release(struct explanation_search *it)
     for (size_t i = 0; i < MOST_EXPLANATIONS; i++)
         free(it->taken_ns[i]);
     free(it->path);
-}
-
-/* Whether any rank of a unit is explained in a step. */
-static int is_explained(const struct explanation_search *it, const struct partition *partition, size_t unit,
-                        size_t step)
-{
-    for (size_t i = partition->first[unit]; i < partition->first[unit + 1]; i++)
-        if (it->explained[(size_t)partition->ranks[i] * (size_t)it->source.baseline->step_count + step])
-            return 1;
-    return 0;
-}
-
-const int64_t *explanation_search_values(const struct residual_matrix *residuals, enum measure measure)
-{
-    return measure == MEASURE_OWN    ? residuals->beyond
-           : measure == MEASURE_LATE ? residuals->late_beyond
-                                     : residuals->late;
-}
-
-/*
- * The spread of residuals about their median, without explained cells. Of late launches, most are 0: an upper
- * quantile tells their spread, as long as no more ranks are at fault than lie beyond it.
- */
-static int64_t sigma_of(struct explanation_search *it, const struct residual_matrix *residuals,
-                        enum measure measure, const struct partition *partition)
-{
-    const int64_t *values = explanation_search_values(residuals, measure);
-    const struct baseline *baseline = it->source.baseline;
-    size_t steps = (size_t)baseline->step_count, count = 0;
-    for (size_t unit = 0; unit < residuals->units; unit++)
-        for (size_t step = (size_t)baseline->first_step; step < steps; step++)
-            if (values[unit * steps + step] != TIME_UNKNOWN &&
-                !is_explained(it, partition, (size_t)residuals->unit[unit], step))
-                it->list[count++] = values[unit * steps + step];
-    int64_t middle = count && measure == MEASURE_OWN ? pick_quantile(it->list, count, 0.5) : 0;
-    int64_t sigma = !count                   ? 0
-                    : measure == MEASURE_OWN ? sigma_about(it->list, count, middle)
-                                             : scale(pick_quantile(it->list, count, UPPER), 1 / UPPER_SIGMA);
-    int64_t least = scale(baseline->median_step_ns, SCORE_LEAST_SIGMA);
-    return sigma > least ? sigma : least > 0 ? least : 1;
-}
-
-/* A unit that is explained in most steps is no reference for others. */
-static void mark_mostly_explained(struct explanation_search *it, size_t number)
-{
-    const struct partition *partition = &it->found->partitions.items[number];
-    size_t steps = (size_t)it->source.baseline->step_count;
-    for (size_t unit = 0; unit < partition->count; unit++) {
-        size_t count = 0;
-        for (size_t step = 0; step < steps; step++)
-            count += is_explained(it, partition, unit, step) != 0;
-        it->mostly[number][unit] = count * 2 > steps;
-    }
-}
-
-static void measure_step_leads(struct explanation_search *it, size_t role)
-{
-    const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, 0);
-    size_t steps = (size_t)it->source.baseline->step_count;
-    for (size_t step = 0; step < steps; step++) {
-        struct step_leads leads = {.squares = 0};
-        for (size_t unit = 0; unit < residuals->units; unit++) {
-            int64_t lead_ns = residuals->lead[unit * steps + step];
-            if (it->mostly[0][residuals->unit[unit]])
-                continue;
-            leads.squares += (double)lead_ns * (double)lead_ns;
-            if (lead_ns > leads.greatest_ns) {
-                leads.second_ns = leads.greatest_ns;
-                leads.greatest_ns = lead_ns;
-            } else if (lead_ns > leads.second_ns)
-                leads.second_ns = lead_ns;
-        }
-        it->leads[role * steps + step] = leads;
-    }
-}
-
-static int measure_residual_matrices(struct explanation_search *it)
-{
-    const struct partitions *partitions = &it->found->partitions;
-    size_t roles = it->source.baseline->role_count;
-    for (size_t i = 0; i < partitions->count; i++)
-        mark_mostly_explained(it, i);
-    if (residual_matrices_measure(it->residual_matrices, &it->source, partitions, it->dirty))
-        return -1;
-    for (size_t role = 0; role < roles; role++) {
-        if (!it->dirty[role])
-            continue;
-        for (size_t i = 0; i < partitions->count * MEASURES; i++) {
-            size_t number = i / MEASURES;
-            enum measure measure = (enum measure)(i % MEASURES);
-            it->sigma_ns[measure][role * partitions->count + number] =
-                sigma_of(it, explanation_search_residual_matrix(it, role, number), measure,
-                         &partitions->items[number]);
-        }
-        measure_step_leads(it, role);
-        it->dirty[role] = 0;
-        forget_sets(it);
-    }
-    return 0;
-}
-
-/*
- * Reads the residuals of a unit, in sigma, for each role of its ranks: [role * steps + step]. Returns the
- * number of roles; -1 when memory runs out.
- */
-static int read_residuals(struct explanation_search *it, size_t number, size_t unit, enum measure measure)
-{
-    size_t roles = 0, steps = (size_t)it->source.baseline->step_count;
-    for (size_t role = 0; role < it->source.baseline->role_count; role++) {
-        const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number);
-        int32_t at = residuals->is_compared ? residual_matrix_unit(residuals, unit) : -1;
-        if (at < 0)
-            continue;
-        if (array_reserve((void **)&it->residuals, &it->residual_room, (roles + 1) * steps,
-                          sizeof *it->residuals))
-            return -1;
-        double sigma = (double)it->sigma_ns[measure][role * it->found->partitions.count + number];
-        if (measure == MEASURE_LATE)
-            sigma = fmax(sigma, (double)residuals->late_sigma[at]);
-        for (size_t step = 0; step < steps; step++) {
-            int64_t beyond_ns = explanation_search_values(residuals, measure)[(size_t)at * steps + step];
-            it->residuals[roles * steps + step] = beyond_ns == TIME_UNKNOWN ? NAN : (double)beyond_ns / sigma;
-        }
-        roles++;
-    }
-    return (int)roles;
-}
-
-/* The median over roles in a step, the lower of two: what one rank shows does not count for its unit. */
-static double middle_residual(struct explanation_search *it, size_t roles, size_t step)
-{
-    size_t steps = (size_t)it->source.baseline->step_count;
-    double *list = it->by_role;
-    for (size_t role = 0; role < roles; role++) {
-        list[role] = it->residuals[role * steps + step];
-        if (isnan(list[role]))
-            return NAN;
-    }
-    sort_reals(list, roles);
-    return roles ? list[(roles - 1) / 2] : 0;
-}
-
-/* Fills in the residuals of a unit. Returns whether there are any; -1 when memory runs out. */
-static int fill_row(struct explanation_search *it, size_t number, size_t unit, enum measure measure)
-{
-    const struct baseline *baseline = it->source.baseline;
-    const struct partition *partition = &it->found->partitions.items[number];
-    int roles = read_residuals(it, number, unit, measure);
-    for (size_t step = 0; roles >= 0 && step < (size_t)baseline->step_count; step++)
-        it->row[step] = step < (size_t)baseline->first_step || is_explained(it, partition, unit, step)
-                            ? NAN
-                            : middle_residual(it, (size_t)roles, step);
-    return roles > 0 ? 1 : roles;
-}
-
-/* Reads the residuals of single ranks, of all or of a sample that is spread over the job. */
-static int sample_rows(struct explanation_search *it, enum measure measure)
-{
-    size_t ranks = it->found->partitions.items[0].count, steps = (size_t)it->source.baseline->step_count;
-    size_t stride = (ranks + MOST_SAMPLED - 1) / MOST_SAMPLED;
-    if (it->rows[measure])
-        return 0;
-    it->rows[measure] = array_new(MOST_SAMPLED * steps + 1, sizeof **it->rows);
-    if (!it->sampled)
-        it->sampled = array_new(MOST_SAMPLED, sizeof *it->sampled);
-    if (!it->others)
-        it->others = array_new((MOST_SAMPLED * 2 + 1) * steps + 1, sizeof *it->others);
-    if (!it->sampled || !it->others || !it->rows[measure])
-        return -1;
-    it->sampled_count = 0;
-    for (size_t unit = 0; unit < ranks; unit += stride) {
-        int is_filled = fill_row(it, 0, unit, measure);
-        if (is_filled < 0)
-            return -1;
-        if (!is_filled)
-            continue;
-        memcpy(it->rows[measure] + it->sampled_count * steps, it->row, steps * sizeof *it->row);
-        it->sampled[it->sampled_count++] = (int32_t)unit;
-    }
-    return 0;
 }
 
 /* Puts the value in the middle of a list in its place, and the next smaller and greater ones beside it. */
@@ -357,7 +158,8 @@ static int relate(struct explanation_search *it, const struct partition *partiti
     int has_others = has_peers(it, partition, unit);
     if (set->score <= 0 || set->period > 1)
         return 0;
-    if (sample_rows(it, measure) || fill_row(it, (size_t)(partition - ranks), unit, measure) < 0)
+    if (explanation_search_sample_rows(it, measure) ||
+        explanation_search_fill_row(it, (size_t)(partition - ranks), unit, measure) < 0)
         return -1;
     /* What happens once happens to all, or to one whose host is silent (silent_hosts.c). */
     if (!has_others && !scan_is_lasting(it->row, set, it->others)) {
@@ -391,7 +193,7 @@ static int scan_units(struct explanation_search *it, size_t number, enum measure
     if (!it->sets[measure][number] || (measure == MEASURE_OWN && !it->peaks[number]))
         return -1;
     for (size_t unit = 0; unit < partition->count; unit++) {
-        int is_filled = fill_row(it, number, unit, measure);
+        int is_filled = explanation_search_fill_row(it, number, unit, measure);
         if (is_filled < 0 ||
             (is_filled && scan_row(it->row, it->source.job->step_numbers, it->source.baseline->step_count,
                                    tail_of(it, partition, unit), &it->sets[measure][number][unit])))
@@ -450,7 +252,7 @@ static double deflation_of(struct explanation_search *it, const struct explanati
     int32_t steps = it->source.baseline->step_count;
     struct step_set rest;
     if (scan_units(it, 0, MEASURE_LATE) ||
-        fill_row(it, (size_t)(fault->partition - ranks), fault->unit, MEASURE_LATE) < 0)
+        explanation_search_fill_row(it, (size_t)(fault->partition - ranks), fault->unit, MEASURE_LATE) < 0)
         return -1;
     for (int32_t step = 0; step < steps; step++)
         if (step_set_has(&fault->steps, step))
@@ -472,8 +274,9 @@ static int is_beside_explained(const struct explanation_search *it, const struct
     for (size_t rank = 0; rank < it->source.job->rank_count; rank++)
         if (it->explained[rank * steps + (size_t)step])
             return 1;
-    return is_explained(it, partition, unit, (size_t)step - (step > 0)) ||
-           ((size_t)step + 1 < steps && is_explained(it, partition, unit, (size_t)step + 1));
+    return explanation_search_is_explained(it, partition, unit, (size_t)step - (step > 0)) ||
+           ((size_t)step + 1 < steps &&
+            explanation_search_is_explained(it, partition, unit, (size_t)step + 1));
 }
 
 /* Units in which single steps are examined: ranks and hosts. */
@@ -512,7 +315,7 @@ static int find_peaks(struct explanation_search *it, size_t number, size_t unit,
     size_t steps = (size_t)baseline->step_count;
     unsigned char *marks = &it->peak_marks[number * steps];
     double greatest = 1;
-    if (fill_row(it, number, unit, MEASURE_OWN) < 0)
+    if (explanation_search_fill_row(it, number, unit, MEASURE_OWN) < 0)
         return -1;
     for (size_t step = 0; step < steps; step++) {
         const struct peak *peak = &it->peaks[number][step];
@@ -666,7 +469,7 @@ static int propose_late(struct explanation_search *it, size_t number, size_t uni
     double mean;
     if (it->mostly[number][unit] || !may_be_late(next.partition) || !has_enough_peers(it, number, unit))
         return 0;
-    int is_filled = fill_row(it, number, unit, MEASURE_ALWAYS_LATE);
+    int is_filled = explanation_search_fill_row(it, number, unit, MEASURE_ALWAYS_LATE);
     if (is_filled <= 0 || !is_mostly_late(it, &mean))
         return is_filled < 0 ? -1 : 0;
     scan_set(it->row, tail_of(it, next.partition, unit), &next.steps);
@@ -701,7 +504,7 @@ int explanation_search_move(struct explanation_search *it, size_t number, size_t
         return 0;
     }
     int is_asked = fault->measure == MEASURE_OWN || may_be_late(fault->partition);
-    int is_filled = is_asked ? fill_row(it, number, unit, fault->measure) : 0;
+    int is_filled = is_asked ? explanation_search_fill_row(it, number, unit, fault->measure) : 0;
     fault->certainty = 0;
     if (is_filled <= 0)
         return is_filled;
@@ -792,7 +595,7 @@ int64_t explanation_search_least(const struct explanation_search *it, int32_t co
 int explanation_search_best(struct explanation_search *it, struct explanation *best)
 {
     *best = (struct explanation){.certainty = it->acceptance_limits->certainty};
-    if (measure_residual_matrices(it))
+    if (explanation_search_measure(it))
         return -1;
     for (size_t i = 0; i < it->found->partitions.count; i++)
         explanation_search_propose_steady(it, i, ALL_UNITS, best);

@@ -455,8 +455,6 @@ static inline struct residual_matrix *explanation_search_residual_matrix(const s
     return &it->residual_matrices[role * it->found->partitions.count + partition];
 }
 
-const int64_t *explanation_search_values(const struct residual_matrix *residuals, enum measure measure);
-
 /*
  * Finds the most certain hypothesis that is above the certainty limit and not idle. Units that are slow in
  * all steps come first because they explain noise in single steps. Returns 1 if there is one, 0 if not, -1
@@ -480,6 +478,49 @@ int32_t explanation_search_slowest(const struct explanation_search *it, const st
  */
 int explanation_search_are_all_slow(const struct explanation_search *it, const struct explanation *fault,
                                     const struct explanation *part);
+
+/* -------------------- explain_rows.c -------------------- */
+
+const int64_t *explanation_search_values(const struct residual_matrix *residuals, enum measure measure);
+
+/* Whether any rank of a unit is explained in a step. */
+int explanation_search_is_explained(const struct explanation_search *it, const struct partition *partition,
+                                    size_t unit, size_t step);
+
+/*
+ * Measures the residuals of the roles marked as dirty, and forgets what was found in them before. Returns -1
+ * when memory runs out.
+ */
+int explanation_search_measure(struct explanation_search *it);
+void explanation_search_forget_sets(struct explanation_search *it);
+
+/*
+ * Fills in it->row, the residuals of a unit in sigma by step. Returns whether there are any; -1 when memory
+ * runs out.
+ */
+int explanation_search_fill_row(struct explanation_search *it, size_t number, size_t unit,
+                                enum measure measure);
+
+/*
+ * Fills in it->rows, the rows of single ranks, of all or of a sample that is spread over the job. Returns -1
+ * when memory runs out.
+ */
+int explanation_search_sample_rows(struct explanation_search *it, enum measure measure);
+
+/* -------------------- explain_measure.c -------------------- */
+
+/*
+ * Measures the excess of an explanation from the residuals that it was found in. The marked steps are its
+ * own.
+ */
+void explanation_measure(struct explanation_search *it, struct explanation *explanation);
+
+/*
+ * Finds the phase, the place and the margin of an explanation that has been measured. `at`: the time that it
+ * removes. Returns -1 when memory runs out.
+ */
+int explanation_locate(const struct explanation_search *it, const struct fault *at,
+                       struct explanation *fault);
 
 /* -------------------- explain_peaks.c -------------------- */
 
@@ -545,8 +586,6 @@ int explanation_search_is_several(const struct explanation_search *it, const str
  * clocks and replays.
  */
 #define SCORE_LEAST_SIGMA 0.002
-
-#define ALL_UNITS SIZE_MAX
 
 /* Proposes that units of a partition, or only one, were slow in all steps. */
 void explanation_search_propose_steady(struct explanation_search *it, size_t number, size_t only,
