@@ -57,7 +57,7 @@ struct share_call {
 
 void shares_init(struct shares *shares)
 {
-    *shares = (struct shares){.filter = {.last_step = INT64_MAX}};
+    *shares = (struct shares){.filter = &filter_for_all};
     intern_init(&shares->texts);
     intern_init(&shares->group_names);
 }
@@ -144,21 +144,19 @@ static int64_t find_group(const struct walk *walk, size_t row)
 
 static int is_looked_at(const struct walk *walk, size_t row)
 {
-    const struct share_filter *filter = &walk->shares->filter;
+    const struct filter *filter = walk->shares->filter;
     int64_t step = block_value(&walk->scan.joined, JOINED_STEP, row, -1);
-    int in_steps = (filter->first_step == 0 && filter->last_step == INT64_MAX) ||
-                   (step >= 0 && step >= filter->first_step && step <= filter->last_step);
-    return in_steps && filter_is_text(filter->tag, block_text(&walk->scan.joined, JOINED_TAG, row));
+    return filter_has_steps(filter, step, step) &&
+           filter_is_text(filter->tag, block_text(&walk->scan.joined, JOINED_TAG, row));
 }
 
 /* Whether the filter selects the member; it applies to members as a whole. */
 static int is_member_looked_at(const struct walk *walk)
 {
-    const struct share_filter *filter = &walk->shares->filter;
+    const struct filter *filter = walk->shares->filter;
     const struct roster *roster = walk->known->roster;
     return filter_is_text(filter->communicator, roster->communicators[walk->member->communicator].label) &&
-           (!filter->has_rank ||
-            filter->has_rank(filter->context, roster->ranks[walk->member->rank].global_rank));
+           filter_has_rank(filter, roster->ranks[walk->member->rank].global_rank);
 }
 
 static int take_row(struct walk *walk, size_t row)

@@ -387,22 +387,6 @@ static int load_and_show(struct shares *shares, const struct analysis_request *r
     return failed;
 }
 
-static int has_rank(const void *context, int64_t rank)
-{
-    return filter_has_rank(context, rank);
-}
-
-static void set_filter(struct shares *shares, const struct filter *filter)
-{
-    shares->filter = (struct share_filter){.first_step = filter->steps.first,
-                                           .last_step = filter->steps.last,
-                                           .tag = filter->tag,
-                                           .communicator = filter->communicator,
-                                           .context = filter};
-    if (filter->rank_count || filter->host)
-        shares->filter.has_rank = has_rank;
-}
-
 static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,
                struct error *error)
 {
@@ -411,7 +395,7 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     enum hook_state hook = HOOK_NOT_SAID;
     shares_init(&shares);
     if (request->filter)
-        set_filter(&shares, request->filter);
+        shares.filter = request->filter;
     *usage = parse_keys(&shares, request->values[OPTION_BY], error) ||
              parse_hook(request->values[OPTION_HOOK], &hook, error);
     int failed = *usage || runs_choose(&runs, request, OPTION_RUN, &result->table, error) ||

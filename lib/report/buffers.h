@@ -220,21 +220,11 @@ struct share_group {
     int64_t compared; /* number of operations that lost_ns is based on; 0: none can be compared */
 };
 
-/* Which calls are counted. Texts are borrowed; NULL: any. */
-struct share_filter {
-    int64_t first_step;
-    int64_t last_step;
-    const char *tag;
-    const char *communicator;
-    int (*has_rank)(const void *context, int64_t global_rank); /* NULL: every rank */
-    const void *context;
-};
-
 struct shares {
     enum share_key by[SHARE_KEYS];
     size_t by_count;
-    struct share_filter filter;
-    struct share_group *groups; /* owned */
+    const struct filter *filter; /* borrowed: which calls are counted */
+    struct share_group *groups;  /* owned */
     size_t count;
     size_t capacity;
     struct intern texts;

@@ -37,16 +37,17 @@ static const char *name_of_function(const char *name)
 }
 
 /* Descriptions have no steps and no tags. */
-static int is_looked_at(const struct report_filter *filter, struct statement *row)
+static int is_looked_at(const struct report_groups *report, struct statement *row)
 {
-    return filter->first_step == 0 && filter->last_step == INT64_MAX && !filter->tag && !filter->cross_node &&
+    const struct filter *filter = report->filter;
+    return !filter_is_of_steps(filter) && !filter->tag && !report->cross_node &&
            filter_is_text(filter->communicator, statement_text(row, GROUP)) &&
-           (!filter->has_rank || filter->has_rank(filter->context, statement_integer(row, RANK)));
+           filter_has_rank(filter, statement_integer(row, RANK));
 }
 
 static int take(struct report_groups *report, struct statement *row)
 {
-    if (!is_looked_at(&report->filter, row))
+    if (!is_looked_at(report, row))
         return 0;
     int64_t rank = statement_integer(row, RANK), message = statement_integer_or(row, BYTES, 0);
     struct report_row described = {.instance = -1,

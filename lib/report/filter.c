@@ -268,9 +268,16 @@ static int check_value(const struct wanted *wanted, struct store *store, int64_t
     return row < 0 ? -1 : 0;
 }
 
-static int has_steps_wanted(const struct filter *filter)
+const struct filter filter_for_all = {.steps = {0, INT64_MAX}};
+
+int filter_is_of_steps(const struct filter *filter)
 {
     return filter->steps.first > 0 || filter->steps.last < INT64_MAX;
+}
+
+int filter_is_of_ranks(const struct filter *filter)
+{
+    return filter->rank_count || filter->host;
 }
 
 int filter_resolve(struct filter *filter, unsigned except, struct store *store, const char *run,
@@ -287,7 +294,7 @@ int filter_resolve(struct filter *filter, unsigned except, struct store *store, 
         const struct wanted ranks = {schema_analysis_filter_ranks, "rank", NULL, filter->ranks[i]};
         failed = check_value(&ranks, store, run_id, error);
     }
-    if (!failed && has_steps_wanted(filter) && !(except & FILTER_BIT(FILTER_STEP)))
+    if (!failed && filter_is_of_steps(filter) && !(except & FILTER_BIT(FILTER_STEP)))
         failed = check_value(&steps, store, run_id, error);
     if (!failed && filter->tag && !(except & FILTER_BIT(FILTER_TAG)))
         failed = check_value(&tag, store, run_id, error);
@@ -319,13 +326,12 @@ int filter_has_rank(const struct filter *filter, int64_t rank)
 
 int filter_selects(const struct filter *filter)
 {
-    return filter->rank_count || filter->host || filter->tag || filter->communicator ||
-           has_steps_wanted(filter);
+    return filter_is_of_ranks(filter) || filter->tag || filter->communicator || filter_is_of_steps(filter);
 }
 
 int filter_has_steps(const struct filter *filter, int64_t first, int64_t last)
 {
-    if (!has_steps_wanted(filter))
+    if (!filter_is_of_steps(filter))
         return 1;
     return first >= 0 && first <= filter->steps.last && last >= filter->steps.first;
 }
@@ -364,10 +370,10 @@ static int has_ranks(const struct places *places)
 
 static int check_places(const struct filter *filter, const struct places *places, struct error *error)
 {
-    if ((filter->rank_count || filter->host) && !has_ranks(places))
+    if (filter_is_of_ranks(filter) && !has_ranks(places))
         return error_set(error, "--%s does not apply here: the rows have no rank",
                          filter->rank_count ? "rank" : "host");
-    if (has_steps_wanted(filter) && places->first_step < 0)
+    if (filter_is_of_steps(filter) && places->first_step < 0)
         return error_set(error, "--step does not apply here: the rows have no step");
     if (filter->tag && places->tag < 0)
         return error_set(error, "--tag does not apply here: the rows have no tag");

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct filter;
 struct roster;
 struct statement;
 struct runs;
@@ -89,19 +90,9 @@ struct report_group {
     int is_mixed; /* other rows have another function or communicator */
 };
 
-/* Which rows are read. */
-struct report_filter {
-    int64_t first_step; /* 0 with last_step INT64_MAX: all steps */
-    int64_t last_step;
-    const char *tag; /* borrowed, like communicator; NULL: any */
-    const char *communicator;
-    int cross_node;                                            /* only communication between hosts */
-    int (*has_rank)(const void *context, int64_t global_rank); /* NULL: every rank */
-    const void *context;
-};
-
 struct report_groups {
-    struct report_filter filter;
+    const struct filter *filter; /* borrowed: which rows are read */
+    int cross_node;              /* only communication between hosts */
     enum report_key by[KEY_COUNT];
     size_t by_count;
     int has_calls;        /* show bandwidth also as call descriptions count bytes */

@@ -157,7 +157,7 @@ static int32_t usual_step(const struct html_run *run)
 
 static int is_asked(const struct filter *filter)
 {
-    return filter && (filter->steps.first > 0 || filter->steps.last < INT64_MAX);
+    return filter && filter_is_of_steps(filter);
 }
 
 static void choose_steps(const struct html_run *run, struct choices *choices)

@@ -31,7 +31,7 @@ const char *html_row_reason(unsigned char why)
 /* Whether a user asked for certain ranks. */
 static int filters_ranks(const struct filter *filter)
 {
-    return filter && (filter->rank_count || filter->host);
+    return filter && filter_is_of_ranks(filter);
 }
 
 static int is_wanted(const struct html_run *run, const struct filter *filter, size_t rank)

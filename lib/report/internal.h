@@ -20,6 +20,13 @@ extern const struct analysis analysis_report;
 
 /* -------------------- filter.c -------------------- */
 
+/* A filter that selects everything. */
+extern const struct filter filter_for_all;
+
+/* Whether it selects only some steps, or only some ranks. */
+int filter_is_of_steps(const struct filter *filter);
+int filter_is_of_ranks(const struct filter *filter);
+
 /* Whether a global rank is selected; -1: not known. */
 int filter_has_rank(const struct filter *filter, int64_t rank);
 

@@ -229,7 +229,7 @@ static void show_bandwidth(struct table *table, size_t column, struct samples *s
 /* Whether rows are of single ranks. */
 static int has_waits(const struct report_groups *report)
 {
-    return report_groups_is_by(report, KEY_RANK) || report->filter.has_rank;
+    return report_groups_is_by(report, KEY_RANK) || filter_is_of_ranks(report->filter);
 }
 
 /* Shows the algorithm and protocol, like "NVLS SIMPLE"; leaves out what is no key or not known. */
@@ -473,22 +473,6 @@ static int group_and_show(struct report_groups *report, const struct analysis_re
            caution_no_operations(request->store, runs, table, error);
 }
 
-static int has_rank(const void *context, int64_t rank)
-{
-    return filter_has_rank(context, rank);
-}
-
-static void set_filter(struct report_groups *report, const struct filter *filter)
-{
-    report->filter.first_step = filter->steps.first;
-    report->filter.last_step = filter->steps.last;
-    report->filter.tag = filter->tag;
-    report->filter.communicator = filter->communicator;
-    report->filter.context = filter;
-    if (filter->rank_count || filter->host)
-        report->filter.has_rank = has_rank;
-}
-
 static int run(const struct analysis_request *request, struct analysis_result *result, int *usage,
                struct error *error)
 {
@@ -496,9 +480,9 @@ static int run(const struct analysis_request *request, struct analysis_result *r
     struct runs runs = {0};
     report_groups_init(&report);
     if (request->filter)
-        set_filter(&report, request->filter);
+        report.filter = request->filter;
     *usage = parse_keys(&report, request, error);
-    report.filter.cross_node = request->values[OPTION_CROSS_NODE] != NULL;
+    report.cross_node = request->values[OPTION_CROSS_NODE] != NULL;
     report.has_calls = request->values[OPTION_CALLS] != NULL || report_groups_is_by(&report, KEY_SOURCE);
     int failed = *usage || runs_choose(&runs, request, OPTION_RUN, &result->table, error) ||
                  group_and_show(&report, request, &runs, &result->table, error);

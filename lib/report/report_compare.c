@@ -179,12 +179,13 @@ enum {
 };
 
 /* Samples have no ranks and no steps. */
-static int is_looked_at(const struct report_filter *filter, struct statement *row)
+static int is_looked_at(const struct report_groups *report, struct statement *row)
 {
-    return filter->first_step == 0 && filter->last_step == INT64_MAX && !filter->has_rank &&
+    const struct filter *filter = report->filter;
+    return !filter_is_of_steps(filter) && !filter_is_of_ranks(filter) &&
            filter_is_text(filter->communicator, statement_text(row, COMMUNICATOR)) &&
            filter_is_text(filter->tag, statement_text(row, TAG)) &&
-           (!filter->cross_node || statement_integer(row, NODES) > 1);
+           (!report->cross_node || statement_integer(row, NODES) > 1);
 }
 
 /* The number in "GPU4"; -1: none. */
@@ -203,7 +204,7 @@ static int64_t device_of(const char *gpu)
 
 static int take(struct report_groups *report, struct statement *row)
 {
-    if (!is_looked_at(&report->filter, row))
+    if (!is_looked_at(report, row))
         return 0;
     enum function function = (enum function)statement_integer(row, FUNCTION);
     int64_t ranks = statement_integer(row, RANKS);

@@ -4,6 +4,7 @@
 #include "base/base.h"
 #include "model/model.h"
 #include "report/groups.h"
+#include "report/internal.h"
 #include "store/store.h"
 
 #include <math.h>
@@ -13,7 +14,7 @@
 
 void report_groups_init(struct report_groups *report)
 {
-    *report = (struct report_groups){.filter = {.last_step = INT64_MAX}};
+    *report = (struct report_groups){.filter = &filter_for_all};
     intern_init(&report->texts);
     intern_init(&report->group_names);
 }

@@ -149,13 +149,12 @@ static void count_lacking(struct report_groups *report, const struct block_reade
 }
 
 /* Whether the filter selects an instance, as far as the instance itself shows. */
-static int is_looked_at(const struct report_filter *filter, const struct report_row *row, const char *label,
+static int is_looked_at(const struct filter *filter, const struct report_row *row, const char *label,
                         const char *tag)
 {
     int64_t step = row->key[KEY_STEP];
-    int in_steps = (filter->first_step == 0 && filter->last_step == INT64_MAX) ||
-                   (step >= 0 && step >= filter->first_step && step <= filter->last_step);
-    return in_steps && filter_is_text(filter->communicator, label) && filter_is_text(filter->tag, tag);
+    return filter_has_steps(filter, step, step) && filter_is_text(filter->communicator, label) &&
+           filter_is_text(filter->tag, tag);
 }
 
 static int take_places(struct report_places *places, struct report_groups *report)
@@ -266,7 +265,7 @@ static int places_pair_crosses(const struct report_places *places, int32_t commu
 /* Whether an instance is between hosts, if that is a filter; counts those for which it is not known. */
 static int may_cross(struct reader *reader, const struct block_reader *rows, size_t row, int32_t communicator)
 {
-    if (!reader->report->filter.cross_node)
+    if (!reader->report->cross_node)
         return 1;
     int64_t sender = block_value(rows, INSTANCE_SENDER, row, -1);
     int crosses = sender < 0 ? places_cross(&reader->places, communicator)
@@ -286,11 +285,11 @@ static int take_instances(struct reader *reader, struct block_scan *scan, struct
     if (communicator < 0)
         return 0;
     if (scan_columns(scan, columns, sizeof columns / sizeof *columns, error) ||
-        (reader->report->filter.cross_node && scan_columns(scan, ends, sizeof ends / sizeof *ends, error)))
+        (reader->report->cross_node && scan_columns(scan, ends, sizeof ends / sizeof *ends, error)))
         return -1;
     for (size_t i = 0; i < scan->rows.count; i++) {
         struct report_row row = make_row(reader, &reader->communicators[communicator], scan, i);
-        if (!is_looked_at(&reader->report->filter, &row, reader->roster.communicators[communicator].label,
+        if (!is_looked_at(reader->report->filter, &row, reader->roster.communicators[communicator].label,
                           block_text(&scan->rows, INSTANCE_TAG, i)) ||
             !may_cross(reader, &scan->rows, i, communicator))
             continue;
@@ -394,9 +393,7 @@ static int take_operations(struct reader *reader, struct details *details, struc
     static const int sources[] = {OPERATION_ORDINAL, OPERATION_SOURCE}, peers[] = {OPERATION_PEER};
     static const int joined[] = {JOINED_INSTANCE};
     const struct roster_member *member = roster_member(&reader->roster, scan->owner_id);
-    const struct report_filter *filter = &reader->report->filter;
-    if (!member || (filter->has_rank &&
-                    !filter->has_rank(filter->context, reader->roster.ranks[member->rank].global_rank)))
+    if (!member || !filter_has_rank(reader->report->filter, reader->roster.ranks[member->rank].global_rank))
         return 0;
     if (scan_columns(scan, columns, sizeof columns / sizeof *columns, error) ||
         (report_groups_is_by(reader->report, KEY_REGISTERED) &&
@@ -439,7 +436,7 @@ static int is_by_place(const struct report_groups *report)
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (report_groups_is_by(report, keys[i]))
             return 1;
-    return report->filter.has_rank != NULL;
+    return filter_is_of_ranks(report->filter);
 }
 
 /*

@@ -36,7 +36,7 @@ static int is_wanted(const struct report_groups *report)
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         known += (size_t)report_groups_is_by(report, keys[i]);
     return report_groups_is_by(report, KEY_TAG) && known == report->by_count &&
-           !report->filter.communicator && !report->filter.cross_node;
+           !report->filter->communicator && !report->cross_node;
 }
 
 /* When an operation was issued, or else began or ended; TIME_UNKNOWN. */
@@ -126,8 +126,8 @@ static struct report_row row_of(struct tagged_run *run, int32_t tag)
 /* Adds the phases of the rank in the step that is over. */
 static void add_step(struct tagged_run *run)
 {
-    const struct report_filter *filter = &run->report->filter;
-    int is_wanted_step = run->step >= filter->first_step && run->step <= filter->last_step;
+    const struct filter *filter = run->report->filter;
+    int is_wanted_step = run->step >= filter->steps.first && run->step <= filter->steps.last;
     for (size_t i = 0; i < run->touched_count; i++) {
         int32_t tag = run->touched[i];
         struct report_row row = row_of(run, tag);
@@ -156,7 +156,7 @@ static int add_rank(struct tagged_run *run, struct job_marks *marks, int32_t num
 {
     const struct job_rank *rank = &run->job.ranks[number];
     struct report_groups *report = run->report;
-    if (report->filter.has_rank && !report->filter.has_rank(report->filter.context, rank->global_rank))
+    if (!filter_has_rank(report->filter, rank->global_rank))
         return 0;
     if (job_marks_load(marks, &run->job, number, error))
         return -1;
