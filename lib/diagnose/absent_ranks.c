@@ -578,19 +578,6 @@ static void doubt_smaller(struct findings *findings, const struct waited *waited
             finding_ask(findings, &findings->items[i], RULE_LOST_RECORDS, 1);
 }
 
-/* Lists single steps that do not follow each other. */
-static int add_steps(struct finding *finding, const struct step_set *set)
-{
-    size_t count = set->marks ? (size_t)step_set_count(set) : 0;
-    if (!set->marks || (int64_t)count > set->last - set->first)
-        return 0;
-    finding->steps = array_new(count, sizeof *finding->steps);
-    for (int32_t step = set->first; finding->steps && step <= set->last; step++)
-        if (step_set_has(set, step))
-            finding->steps[finding->step_count++] = step;
-    return finding->steps ? 0 : -1;
-}
-
 /* Adds the wait that cost the job most, if any is certain. */
 static int take_waited(struct absent *absent, const struct diagnose_options *options,
                        struct findings *findings)
@@ -610,10 +597,6 @@ static int take_waited(struct absent *absent, const struct diagnose_options *opt
     finding->kind = FINDING_LATE;
     finding->confidence = CONFIDENCE_HIGH;
     finding->tag = -1;
-    finding->first_step = waited.set.first;
-    finding->last_step = waited.set.last;
-    finding->period = waited.set.period;
-    finding->numbers = waited.set.numbers;
     finding->is_unrecorded = 1;
     finding->certainty = waited.certainty;
     finding->lost_ns = finding->slow_ns = waited.cost_ns;
@@ -623,7 +606,7 @@ static int take_waited(struct absent *absent, const struct diagnose_options *opt
                 options->min_gain > 0 ? worth / options->min_gain
                 : worth > 0           ? 1
                                       : 0);
-    return add_steps(finding, &waited.set) || name_ranks(absent, &waited, finding) ||
+    return finding_take_steps(finding, &waited.set) || name_ranks(absent, &waited, finding) ||
                    append_evidence(absent, &waited, finding)
                ? -1
                : 0;

@@ -211,31 +211,16 @@ static int take_as_candidates(struct finding *finding, const struct job *job)
                : 0;
 }
 
-static int add_steps(struct finding *finding, const struct explanation *explanation)
-{
-    if (!explanation->steps.marks || explanation->counted > finding->last_step - finding->first_step)
-        return 0;
-    finding->steps = array_new((size_t)explanation->counted, sizeof *finding->steps);
-    for (int32_t step = finding->first_step; finding->steps && step <= finding->last_step; step++)
-        if (explanation_has_step(explanation, step))
-            finding->steps[finding->step_count++] = step;
-    return finding->steps ? 0 : -1;
-}
-
 static int fill(struct finding *finding, const struct explanation *explanation)
 {
     finding->kind = kind_of(explanation);
     finding->rank = explanation->rank;
     finding->tag = explanation->tag;
-    finding->first_step = explanation->steps.first;
-    finding->last_step = explanation->steps.last;
-    finding->period = explanation->steps.period;
-    finding->numbers = explanation->steps.numbers;
     finding->certainty = explanation->certainty;
     finding->lost_ns = explanation->gain_ns > 0 ? explanation->gain_ns : 0;
     finding->slow_ns = explanation->slow_ns;
     finding->has_no_peers = explanation->has_no_peers;
-    return add_steps(finding, explanation) ? -1 : add_ranks(finding, explanation);
+    return finding_take_steps(finding, &explanation->steps) ? -1 : add_ranks(finding, explanation);
 }
 
 static int take(struct findings *findings, const int64_t *cost_ns, const struct explanation *explanation,

@@ -486,16 +486,12 @@ static int fill(const struct explaining_network *it, const struct slow_network *
     finding->rank = first_rank(found);
     finding->receives = found->receives;
     finding->tag = measured->tag;
-    finding->first_step = found->steps.first;
-    finding->last_step = found->steps.last;
-    finding->period = found->steps.period;
-    finding->numbers = found->steps.numbers;
     finding->certainty = found->certainty;
     finding->lost_ns = measured->gain_ns < most_ns ? measured->gain_ns : most_ns;
     finding->lost_ns = finding->lost_ns > 0 ? finding->lost_ns : 0;
     finding->slow_ns = measured->slowness.slow_ns;
-    return add_ranks(finding, found, it->job->rank_count) || add_peers(it, found, finding) ||
-           slowness_append_pause(&slowness, measured->gain_ns, finding) ||
+    return finding_take_steps(finding, &found->steps) || add_ranks(finding, found, it->job->rank_count) ||
+           add_peers(it, found, finding) || slowness_append_pause(&slowness, measured->gain_ns, finding) ||
            append_groups(it, found, &finding->evidence) || append_hosts(found, &finding->evidence);
 }
 

@@ -159,6 +159,22 @@ int finding_add_candidate(struct finding *finding, int32_t rank)
     return add_rank(&finding->candidates, &finding->candidate_count, &finding->candidate_capacity, rank);
 }
 
+int finding_take_steps(struct finding *finding, const struct step_set *set)
+{
+    size_t count = set->marks ? (size_t)step_set_count(set) : 0;
+    finding->first_step = set->first;
+    finding->last_step = set->last;
+    finding->period = set->period;
+    finding->numbers = set->numbers;
+    if (!count || (int64_t)count > set->last - set->first)
+        return 0;
+    finding->steps = array_new(count, sizeof *finding->steps);
+    for (int32_t step = set->first; finding->steps && step <= set->last; step++)
+        if (step_set_has(set, step))
+            finding->steps[finding->step_count++] = step;
+    return finding->steps ? 0 : -1;
+}
+
 int finding_take_ranks(struct finding *finding, const unsigned char *has, size_t ranks)
 {
     size_t count = 0;

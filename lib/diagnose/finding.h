@@ -216,6 +216,9 @@ void finding_ask_record(const struct findings *findings, struct finding *finding
 int finding_add_peer(struct finding *finding, int32_t rank);
 int finding_add_candidate(struct finding *finding, int32_t rank);
 
+/* Fills in the steps of a set. -1 when memory runs out. */
+int finding_take_steps(struct finding *finding, const struct step_set *set);
+
 /* Fills in the ranks at fault, those of `ranks` that are marked, if there are several. -1 when memory runs
  * out. */
 int finding_take_ranks(struct finding *finding, const unsigned char *has, size_t ranks);

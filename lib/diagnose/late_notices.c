@@ -644,14 +644,11 @@ static int fill(struct late_search *it, struct finding *finding)
     finding->confidence = CONFIDENCE_HIGH;
     finding->rank = found->rank;
     finding->tag = -1;
-    finding->first_step = found->steps.first;
-    finding->last_step = found->steps.last;
-    finding->period = found->steps.period;
-    finding->numbers = found->steps.numbers;
     finding->certainty = found->certainty;
     finding->notice_ns = (int64_t)notice_of(it, 0);
     finding->slow_ns = sum_of(&it->own) + sum_of(&it->shorter);
-    return finding_take_ranks(finding, found->has, it->job->rank_count) || append_evidence(it, finding);
+    return finding_take_steps(finding, &found->steps) ||
+           finding_take_ranks(finding, found->has, it->job->rank_count) || append_evidence(it, finding);
 }
 
 /* Whether a finding is about one of the ranks, or about a link of one. */
