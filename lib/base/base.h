@@ -242,7 +242,7 @@ static inline int is_digit(char byte)
  */
 
 /* The next eight bytes as a number, the first byte lowest. */
-static inline uint64_t eight_bytes(const char *at)
+static inline uint64_t eight_bytes(const void *at)
 {
     uint64_t bytes;
     memcpy(&bytes, at, sizeof bytes);

@@ -20,21 +20,11 @@ void digest_init(struct digest *digest)
     *digest = (struct digest){.lane = {HASH_PRIME_A, HASH_PRIME_B}};
 }
 
-static uint64_t read_little_endian(const unsigned char *bytes)
-{
-    uint64_t value;
-    memcpy(&value, bytes, sizeof value);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    value = __builtin_bswap64(value);
-#endif
-    return value;
-}
-
 /* Mixes the state into two words, multiplies them and folds the product: half an instruction per byte. */
 static uint64_t fold(uint64_t state, const unsigned char *bytes)
 {
-    uint64_t left = read_little_endian(bytes) ^ state;
-    uint64_t right = read_little_endian(bytes + 8) ^ HASH_PRIME_B;
+    uint64_t left = eight_bytes(bytes) ^ state;
+    uint64_t right = eight_bytes(bytes + 8) ^ HASH_PRIME_B;
     unsigned __int128 product = (unsigned __int128)left * right;
     return (uint64_t)product ^ (uint64_t)(product >> 64) ^ left;
 }

@@ -62,14 +62,6 @@ static struct interval_ns interval_of(struct comma_reader *reader, const struct 
     return interval;
 }
 
-static const struct proxy_step no_step = {
-    .wait = {{TIME_UNKNOWN, TIME_UNKNOWN},
-             {TIME_UNKNOWN, TIME_UNKNOWN},
-             {TIME_UNKNOWN, TIME_UNKNOWN},
-             {TIME_UNKNOWN, TIME_UNKNOWN},
-             {TIME_UNKNOWN, TIME_UNKNOWN}},
-};
-
 /*
  * A send step begins with the wait for the receiver's credit if CoMMA tracks that
  * (NCCL_PROFILER_TRACK_STEP_FIFO_WAIT); it is in the network from `fifo_ready_time` on. Without tracking it
@@ -77,7 +69,7 @@ static const struct proxy_step no_step = {
  */
 static struct proxy_step step_of(struct comma_reader *reader, const struct value *object)
 {
-    struct proxy_step step = no_step;
+    struct proxy_step step = PROXY_STEP_UNKNOWN;
     int64_t begin_ns = member_moment(&reader->json, object, "start_time");
     int64_t ready_ns = member_moment(&reader->json, object, "fifo_ready_time");
     int64_t end_ns = member_moment(&reader->json, object, "end_time");

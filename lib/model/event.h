@@ -321,6 +321,15 @@ struct proxy_step {
     struct interval_ns wait[WAIT_KINDS]; /* TIME_UNKNOWN if absent */
 };
 
+#define PROXY_STEP_UNKNOWN                      \
+    ((struct proxy_step){                       \
+        .wait = {{TIME_UNKNOWN, TIME_UNKNOWN},  \
+                 {TIME_UNKNOWN, TIME_UNKNOWN},  \
+                 {TIME_UNKNOWN, TIME_UNKNOWN},  \
+                 {TIME_UNKNOWN, TIME_UNKNOWN},  \
+                 {TIME_UNKNOWN, TIME_UNKNOWN}}, \
+    })
+
 /*
  * Progress counters of profiler API v1 to v3: the number of steps that reached the state, and the time when
  * the last one did.

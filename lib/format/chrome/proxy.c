@@ -15,14 +15,6 @@
  * form one proxy operation. A flush hands the open one over.
  */
 
-static const struct proxy_step no_step = {
-    .wait = {{TIME_UNKNOWN, TIME_UNKNOWN},
-             {TIME_UNKNOWN, TIME_UNKNOWN},
-             {TIME_UNKNOWN, TIME_UNKNOWN},
-             {TIME_UNKNOWN, TIME_UNKNOWN},
-             {TIME_UNKNOWN, TIME_UNKNOWN}},
-};
-
 static int is_schedule(enum chrome_name name)
 {
     return name == CHROME_SCHEDULE_SEND || name == CHROME_SCHEDULE_RECV;
@@ -259,7 +251,7 @@ static int chrome_wait_begin(struct chrome_reader *reader, const struct chrome_l
         transfer->step_is_unended = 0;
         transfer->step_id = line->id;
         transfer->step_offset = offset;
-        transfer->step = no_step;
+        transfer->step = PROXY_STEP_UNKNOWN;
         transfer->step.step = line->step;
         transfer->step_begin_ns = TIME_UNKNOWN;
     }
