@@ -445,7 +445,7 @@ static void work_release(struct work *work, size_t partitions)
     place_times_release(&work->times);
 }
 
-static void add_distances(struct work *work, const struct role *role, size_t partition, int32_t position)
+static void add_distances(struct work *work, size_t partition, int32_t position)
 {
     struct sums *sums = &work->sums[partition];
     for (size_t unit = 0; sums->distances && unit < work->place_matrices[partition].units; unit++)
@@ -466,7 +466,7 @@ int residual_matrices_init(struct residual_matrix *residual_matrices,
         for (size_t i = 0; i < partitions->count; i++) {
             if (!residual_matrices[i].is_compared)
                 continue;
-            add_distances(&work, &source->baseline->roles[role], i, position);
+            add_distances(&work, i, position);
             place_matrix_measure(&work.place_matrices[i], source, role,
                                  &residual_matrices[i].middles[(size_t)position * steps],
                                  &residual_matrices[i].late_middles[(size_t)position * steps]);

@@ -297,23 +297,7 @@ void rule_results_add(struct rule_results *results, enum finding_kind kind, enum
     results->asked[rule] = 1;
 }
 
-void rule_results_remove(struct rule_results *results, const struct rule_set *off)
-{
-    for (int i = 0; i < RULE_COUNT; i++)
-        if (off->has[i])
-            results->asked[i] = 0;
-}
-
 int rule_results_fail(const struct rule_results *results, enum rule_id rule)
 {
     return results->asked[rule] && rule_is_violated(rule, results->values[rule]);
-}
-
-enum confidence rule_results_confidence(const struct rule_results *results)
-{
-    enum confidence allowed = CONFIDENCE_HIGH;
-    for (int i = 0; i < RULE_COUNT; i++)
-        if (rules[i].at_most < allowed && rule_results_fail(results, (enum rule_id)i))
-            allowed = rules[i].at_most;
-    return allowed;
 }

@@ -213,14 +213,8 @@ struct rule_set {
 void rule_results_add(struct rule_results *results, enum finding_kind kind, enum rule_id rule,
                       double reading);
 
-/* Removes the measures of the rules in `off`. */
-void rule_results_remove(struct rule_results *results, const struct rule_set *off);
-
 /* Whether the rule applied and is violated. */
 int rule_results_fail(const struct rule_results *results, enum rule_id rule);
-
-/* The lowest confidence cap of all violated rules; CONFIDENCE_HIGH where no rule is violated. */
-enum confidence rule_results_confidence(const struct rule_results *results);
 
 /* A part as a share of the whole, both times or both counts. A whole of 0 counts as 1. */
 static inline double ratio_of(int64_t part, int64_t whole)

@@ -306,9 +306,9 @@ static int has_all_pairs(const struct call_states *states, int32_t rank, int32_t
 }
 
 static int64_t count_pairs(const struct call_states *states, int32_t rank, int32_t communicator,
-                           uint8_t function, int64_t peer, int64_t which)
+                           uint8_t function, int64_t peer)
 {
-    const int64_t *count = map_get(&states->pairs, pair_key(rank, communicator, function, peer, which));
+    const int64_t *count = map_get(&states->pairs, pair_key(rank, communicator, function, peer, -1));
     return count ? *count : 0;
 }
 
@@ -344,9 +344,8 @@ struct call_at call_of_peer(const struct call_states *states, int32_t operation,
     const struct call_reach *theirs = call_reach_of(states, *peer, of->communicator);
     if (theirs && theirs->first_pair >= 0 && !has_all_pairs(states, *peer, of->communicator))
         return (struct call_at){CALL_NEVER, -1, 0, 0};
-    int64_t before = count_pairs(states, of->rank, of->communicator, of->function, number, -1) + place;
-    return say(count_pairs(states, *peer, of->communicator, other, mine, -1) > before ? CALL_DONE
-                                                                                      : CALL_NEVER);
+    int64_t before = count_pairs(states, of->rank, of->communicator, of->function, number) + place;
+    return say(count_pairs(states, *peer, of->communicator, other, mine) > before ? CALL_DONE : CALL_NEVER);
 }
 
 int call_is_launched_with(const struct job *job, int32_t operation, int32_t next)

@@ -233,6 +233,18 @@ static int add_name(struct buffer *names, const char *name)
            (name ? text_json_quote(names, name) : buffer_append_text(names, "null"));
 }
 
+/* Whether two names are of one host: equal, or one is the first label of the other; without case. */
+static int do_names_agree(const char *one, const char *other)
+{
+    size_t length = one && other ? strcspn(one, ".") : 0, other_length = other ? strcspn(other, ".") : 0;
+    if (!one || !other || !length || length != other_length || strncasecmp(one, other, length) != 0)
+        return 0;
+    /* Addresses have dots, too. */
+    if (isdigit((unsigned char)*one))
+        return strcmp(one, other) == 0;
+    return !one[length] || !other[length] || strcasecmp(one, other) == 0;
+}
+
 /* Unites the hosts whose names agree with that of host `at`, which lists them all. */
 static int unite(struct node_hosts *hosts, size_t at)
 {
@@ -242,7 +254,7 @@ static int unite(struct node_hosts *hosts, size_t at)
     int failed = add_name(&names, host->name), is_one = host->name && is_of_one_host(hosts, host->name);
     for (size_t i = at + 1; i < hosts->count; i++) {
         struct node_host *other = &hosts->items[i];
-        if (failed || !is_one || !host_names_agree(host->name, other->name)) {
+        if (failed || !is_one || !do_names_agree(host->name, other->name)) {
             hosts->items[kept++] = *other;
             continue;
         }
@@ -267,7 +279,7 @@ int32_t node_hosts_find(const struct node_hosts *hosts, const char *name)
         const char *other = hosts->items[i].name;
         if (other && name && strcasecmp(other, name) == 0)
             return (int32_t)i;
-        if (host_names_agree(other, name))
+        if (do_names_agree(other, name))
             found = found == -1 ? (int32_t)i : -2;
     }
     return found < 0 ? -1 : found;
@@ -300,17 +312,6 @@ int node_hosts_load(struct node_hosts *hosts, struct store *store, struct error 
     for (size_t i = 0; more == 0 && i < hosts->count; i++)
         more = load_facts(&hosts->items[i], store, error);
     return more;
-}
-
-int host_names_agree(const char *one, const char *other)
-{
-    size_t length = one && other ? strcspn(one, ".") : 0, other_length = other ? strcspn(other, ".") : 0;
-    if (!one || !other || !length || length != other_length || strncasecmp(one, other, length) != 0)
-        return 0;
-    /* Addresses have dots, too. */
-    if (isdigit((unsigned char)*one))
-        return strcmp(one, other) == 0;
-    return !one[length] || !other[length] || strcasecmp(one, other) == 0;
 }
 
 /* ---- samples ---- */

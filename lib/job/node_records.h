@@ -63,9 +63,6 @@ void node_hosts_release(struct node_hosts *hosts);
 /* The host that a name means: the one with this name, else the only one whose name agrees; -1. */
 int32_t node_hosts_find(const struct node_hosts *hosts, const char *name);
 
-/* Whether two names are of one host: equal, or one is the first label of the other; without case. */
-int host_names_agree(const char *one, const char *other);
-
 /* A sample as it is read: texts are borrowed until the callback returns. */
 struct node_reading {
     enum node_place place;

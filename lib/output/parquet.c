@@ -206,10 +206,10 @@ int parquet_press_add(struct parquet_press *press, struct buffer *pages, enum pa
     return 0;
 }
 
-static inline uint64_t parquet_get(const char *bytes, int count)
+static inline uint64_t parquet_get(const char *bytes)
 {
     uint64_t value = 0;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < PARQUET_NUMBER_BYTES; i++)
         value |= (uint64_t)(unsigned char)bytes[i] << 8 * i;
     return value;
 }
@@ -258,15 +258,15 @@ static int keep_real(struct buffer *bound, double value, double zero)
 
 static int add_real(struct parquet_bounds *bounds, const char *bytes, int is_first)
 {
-    double value = parquet_real_of(parquet_get(bytes, PARQUET_NUMBER_BYTES));
+    double value = parquet_real_of(parquet_get(bytes));
     if (isnan(value)) {
         bounds->state = PARQUET_BOUNDS_UNKNOWN;
         return 0;
     }
-    if ((is_first || value < parquet_real_of(parquet_get(bounds->least.data, PARQUET_NUMBER_BYTES))) &&
+    if ((is_first || value < parquet_real_of(parquet_get(bounds->least.data))) &&
         keep_real(&bounds->least, value, -0.0))
         return -1;
-    if ((is_first || value > parquet_real_of(parquet_get(bounds->greatest.data, PARQUET_NUMBER_BYTES))) &&
+    if ((is_first || value > parquet_real_of(parquet_get(bounds->greatest.data))) &&
         keep_real(&bounds->greatest, value, 0.0))
         return -1;
     return 0;
@@ -274,11 +274,11 @@ static int add_real(struct parquet_bounds *bounds, const char *bytes, int is_fir
 
 static int add_integer(struct parquet_bounds *bounds, const char *bytes, int is_first)
 {
-    int64_t value = (int64_t)parquet_get(bytes, PARQUET_NUMBER_BYTES);
-    if ((is_first || value < (int64_t)parquet_get(bounds->least.data, PARQUET_NUMBER_BYTES)) &&
+    int64_t value = (int64_t)parquet_get(bytes);
+    if ((is_first || value < (int64_t)parquet_get(bounds->least.data)) &&
         keep(&bounds->least, bytes, PARQUET_NUMBER_BYTES))
         return -1;
-    if ((is_first || value > (int64_t)parquet_get(bounds->greatest.data, PARQUET_NUMBER_BYTES)) &&
+    if ((is_first || value > (int64_t)parquet_get(bounds->greatest.data)) &&
         keep(&bounds->greatest, bytes, PARQUET_NUMBER_BYTES))
         return -1;
     return 0;

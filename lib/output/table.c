@@ -282,10 +282,9 @@ static int put_words(const struct people *people, const char *before, const char
     return failed ? error_no_memory(error) : 0;
 }
 
-static int put_prose(const struct people *people, const char *before, const char *text, int apart,
-                     struct error *error)
+static int put_prose(const struct people *people, const char *before, const char *text, struct error *error)
 {
-    return put_words(people, before, text, strlen(text), apart, error);
+    return put_words(people, before, text, strlen(text), 1, error);
 }
 
 /* Writes a line that is to be copied: it is not broken. */
@@ -311,7 +310,7 @@ static int list_hidden_columns(const struct people *people, struct error *error)
     }
     if (!failed && names.length)
         failed = buffer_append_text(&names, "; --format csv shows all") ||
-                 put_prose(people, "Hidden columns (terminal too narrow): ", names.data, 1, error);
+                 put_prose(people, "Hidden columns (terminal too narrow): ", names.data, error);
     buffer_release(&names);
     return failed ? error_no_memory(error) : 0;
 }
@@ -336,7 +335,7 @@ static int people_end(void *state, struct error *error)
     if (nothing)
         fputs("(no rows)\n", people->target.stream);
     if (outcome == 0 && !nothing && people->head->legend)
-        outcome = put_prose(people, "", people->head->legend, 1, error);
+        outcome = put_prose(people, "", people->head->legend, error);
     if (outcome == 0)
         outcome = list_hidden_columns(people, error);
     if (outcome == 0)

@@ -16,7 +16,8 @@ static const struct measured_run *run_at(const struct comparisons *all, size_t n
     return number < of_a ? &all->sides[0].runs[number] : &all->sides[1].runs[number - of_a];
 }
 
-int comparisons_have_repeats(const struct comparisons *all)
+/* Whether both sides have repeats, so that the runs show how much they differ. */
+static int have_repeats(const struct comparisons *all)
 {
     return all->sides[0].count > 1 && all->sides[1].count > 1;
 }
@@ -364,7 +365,7 @@ static void judge(struct comparison *of, const struct comparisons *all, const st
     int is_share = of->kind >= SERIES_COMMUNICATION && of->kind <= SERIES_OVERLAP;
     double whole = is_share ? 100 : step / (once > 1 ? once : 1);
     consider(of, of->noise_rule, noise_limit(&of->error, level));
-    if (of->is_over_network && !comparisons_have_repeats(all))
+    if (of->is_over_network && !have_repeats(all))
         consider(of, COMPARE_NETWORK, network * middle_of(of));
     of->reach = of->noise;
     consider(of, COMPARE_WORTH, compare_limit(COMPARE_WORTH) * whole);

@@ -135,10 +135,8 @@ struct measured_run {
     size_t capacity;
     struct measured_finding *findings; /* owned */
     size_t finding_count;
-    size_t finding_capacity;
     struct communicator_network_use *ways; /* owned */
     size_t way_count;
-    size_t way_capacity;
     int64_t *hosts; /* owned: per global rank, the first rank on its host; NULL: some host is not known */
     int64_t ranks;  /* number of ranks that recorded something */
     int64_t run_id;
@@ -282,9 +280,6 @@ struct comparisons {
 int comparisons_make(struct comparisons *comparisons, struct measured_side a, struct measured_side b,
                      double network);
 void comparisons_release(struct comparisons *comparisons);
-
-/* Whether both sides have repeats, so that the runs show how much they differ. */
-int comparisons_have_repeats(const struct comparisons *comparisons);
 
 /* A figure of the row in percent; NAN if there is no 100 %. */
 double comparison_percent(const struct comparison *comparison, double figure);

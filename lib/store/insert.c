@@ -117,11 +117,10 @@ static int bind_both(struct inserter *inserter, enum lookup find, int parameter,
            statement_bind_integer(inserter->lookups[find + 1], parameter, value, error);
 }
 
-static int bind_both_text(struct inserter *inserter, enum lookup find, int parameter, const char *value,
-                          struct error *error)
+static int bind_process_text(struct inserter *inserter, int parameter, const char *value, struct error *error)
 {
-    return statement_bind_text(inserter->lookups[find], parameter, value, error) ||
-           statement_bind_text(inserter->lookups[find + 1], parameter, value, error);
+    return statement_bind_text(inserter->lookups[FIND_PROCESS], parameter, value, error) ||
+           statement_bind_text(inserter->lookups[FIND_PROCESS + 1], parameter, value, error);
 }
 
 static int append_id(int64_t **ids, size_t *count, size_t *capacity, int64_t id, struct error *error)
@@ -147,8 +146,7 @@ static int put_process(struct inserter *inserter, struct insert_target *target, 
     if (!id)
         return error_no_memory(error);
     if (*id < 0) {
-        if (bind_both_text(inserter, FIND_PROCESS, 1, file_set, error) ||
-            bind_both_text(inserter, FIND_PROCESS, 2, host, error) ||
+        if (bind_process_text(inserter, 1, file_set, error) || bind_process_text(inserter, 2, host, error) ||
             bind_both(inserter, FIND_PROCESS, 3, pid, error) ||
             bind_both(inserter, FIND_PROCESS, 4, process->started_ns, error))
             return -1;

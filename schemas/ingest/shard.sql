@@ -15,11 +15,3 @@ DELETE FROM shard
 
 -- statement: add
 INSERT INTO shard (job, number, count, host, is_of_host, path, state, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-
--- statement: lacking
--- Reasons why data may be missing: one row for each incomplete shard, then one for shards that were expected.
-SELECT number, count, host, path, state, reason FROM shard WHERE state <> 'whole' ORDER BY job, count, number, host, path
--- statement: expected
--- The number of shards expected and present.
-SELECT coalesce((SELECT value FROM fact WHERE name = 'shards_expected'), 0),
-       (SELECT count(*) FROM shard WHERE state IN ('whole', 'lacking', 'unfinished'))

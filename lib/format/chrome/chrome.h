@@ -488,8 +488,7 @@ const char *chrome_scan_wait(struct chrome_scanner *scanner, const char *text, c
  * any more. `api_end_ns` is the end of the call around it; TIME_UNKNOWN if there is none.
  */
 
-int chrome_operation_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
-                           struct error *error);
+void chrome_operation_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset);
 void chrome_copy_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset);
 int chrome_operation_end(struct chrome_reader *reader, int64_t end_ns, int has_end, uint64_t offset,
                          struct error *error);

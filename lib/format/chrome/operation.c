@@ -58,8 +58,7 @@ static void set_member(struct chrome_reader *reader, uint64_t hash, int64_t rank
     reader->rank = rank;
 }
 
-int chrome_operation_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset,
-                           struct error *error)
+void chrome_operation_begin(struct chrome_reader *reader, const struct chrome_line *line, uint64_t offset)
 {
     const struct chrome_operation *said = &line->operation;
     struct chrome_assembly *assembly = &reader->assembly;
@@ -83,7 +82,6 @@ int chrome_operation_begin(struct chrome_reader *reader, const struct chrome_lin
         operation->root = said->root != COUNT_UNKNOWN ? said->root : reader->call.root;
     assembly->given_enqueue_end_ns = said->enqueue_end_ns;
     assembly->unfinished = said->unfinished;
-    return 0;
 }
 
 /*

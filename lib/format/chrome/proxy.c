@@ -415,7 +415,8 @@ static int begin_frame(struct chrome_reader *reader, const struct chrome_line *l
         return 0;
     case CHROME_COLL:
     case CHROME_P2P:
-        return chrome_operation_begin(reader, line, offset, error);
+        chrome_operation_begin(reader, line, offset);
+        return 0;
     case CHROME_CE_COLL:
         chrome_copy_begin(reader, line, offset);
         return 0;

@@ -183,8 +183,7 @@ struct entry_reader {
     struct {
         const char *text;
         int is_users;
-    } files[ENTRY_FILES_KNOWN];    /* files of frames, by a hash of the position of their text */
-    const struct value *groups_by; /* value by which the group below was found */
+    } files[ENTRY_FILES_KNOWN]; /* files of frames, by a hash of the position of their text */
     int32_t group;
 };
 

@@ -95,7 +95,6 @@ int message_read_init(struct text message, struct message_init *init)
         return -1;
     init->function = function_of(message);
     init->device = number_or_unknown(message, "cudaDev");
-    init->nvml_device = number_or_unknown(message, "nvmlDev");
     init->bus = text_value(message, "busId");
     if (text_hexadecimal(message, "commId", &init->id))
         init->id = 0;

@@ -44,7 +44,6 @@ struct message_init {
     int64_t rank;
     int64_t ranks;
     int64_t device; /* CUDA's device number in the process; COUNT_UNKNOWN */
-    int64_t nvml_device;
     struct text bus;
     uint64_t id;     /* 0: not given */
     uint64_t parent; /* 0: none */

@@ -214,7 +214,7 @@ static int take_damage(struct ras_file *file, const struct tokens_value *value, 
 }
 
 /* A file may contain several dumps, one after the other. */
-static int begins_another(struct ras_file *file, struct tokens *tokens, struct input *input)
+static int begins_another(struct tokens *tokens, struct input *input)
 {
     enum dump dump = DUMP_NONE;
     struct error error = ERROR_INIT;
@@ -235,7 +235,7 @@ static int read_values(struct ras_file *file, struct input *input, struct error 
     while (!failed && !(failed = tokens_next(&tokens, &value, error)) && value.kind != TOKENS_END) {
         if (value.kind == TOKENS_VALUE)
             failed = take_value(file, &value, error);
-        else if (value.kind == TOKENS_DAMAGE && begins_another(file, &tokens, input))
+        else if (value.kind == TOKENS_DAMAGE && begins_another(&tokens, input))
             failed = ras_members_next(&file->member_list, file->sink, error);
         else
             failed = take_damage(file, &value, error);

@@ -209,9 +209,9 @@ int64_t desync_next_rank(struct text *ranks)
     return failed || rank > INT32_MAX ? COUNT_UNKNOWN : rank;
 }
 
-static int64_t desync_number_after(struct text line, const char *mark)
+static int64_t desync_number(struct text line)
 {
-    struct text behind = text_after(line, mark);
+    struct text behind = text_after(line, "#");
     return behind.data ? desync_next_rank(&behind) : COUNT_UNKNOWN;
 }
 
@@ -231,7 +231,7 @@ static int read_list(struct text line, const char *mark, enum desync_kind kind, 
     if (!behind.data)
         return 0;
     *read = (struct desync_line){
-        .kind = kind, .ranks = ranks_before(line, behind, mark), .number = desync_number_after(behind, "#")};
+        .kind = kind, .ranks = ranks_before(line, behind, mark), .number = desync_number(behind)};
     read->said =
         (struct text){read->ranks.data - 1, (size_t)(line.data + line.length - read->ranks.data) + 1};
     return read->ranks.length > 0;
@@ -245,7 +245,7 @@ int desync_read(struct text line, struct desync_line *read)
     }
     if (text_contains(line, " started ranks:") || text_contains(line, " finished ranks:")) {
         *read = (struct desync_line){.kind = DESYNC_NUMBER,
-                                     .number = desync_number_after(line, "#"),
+                                     .number = desync_number(line),
                                      .is_started = text_contains(line, " started ranks:")};
         return 1;
     }

@@ -25,8 +25,8 @@ static void odds(void **state)
     assert_quiet(&twenty, RULE_CERTAINTY);
     assert_speaks(&almost, RULE_CERTAINTY_SURE);
     assert_quiet(&sure, RULE_CERTAINTY_SURE);
-    assert_int_equal(rule_results_confidence(&less), CONFIDENCE_LOW);
-    assert_int_equal(rule_results_confidence(&almost), CONFIDENCE_MEDIUM);
+    assert_int_equal(allowed_confidence(&less), CONFIDENCE_LOW);
+    assert_int_equal(allowed_confidence(&almost), CONFIDENCE_MEDIUM);
 }
 
 static void design(void **state)
@@ -34,7 +34,7 @@ static void design(void **state)
     struct rule_results less = of(RULE_BY_DESIGN, 0.49), half = of(RULE_BY_DESIGN, 0.5);
     assert_speaks(&less, RULE_BY_DESIGN);
     assert_quiet(&half, RULE_BY_DESIGN);
-    assert_int_equal(rule_results_confidence(&less), CONFIDENCE_LOW);
+    assert_int_equal(allowed_confidence(&less), CONFIDENCE_LOW);
 }
 
 /* What the recorder of the job leaves out; and the end of a tree, whose leaf is rank 5. */

@@ -391,7 +391,7 @@ static void limits_of_senders(void **state)
     assert_quiet(&few, RULE_LATE_RECEIVERS);
     assert_speaks(&none, RULE_BY_DESIGN);
     assert_quiet(&one, RULE_BY_DESIGN);
-    assert_int_equal(rule_results_confidence(&less), CONFIDENCE_LOW);
+    assert_int_equal(allowed_confidence(&less), CONFIDENCE_LOW);
 }
 
 /* The same for rules about the cost and about what links are at times. */

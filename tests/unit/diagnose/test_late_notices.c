@@ -23,7 +23,7 @@ static void limit_of_notices(void **state)
                         late = of(FINDING_HOST, RULE_NOTICES, 0.03);
     assert_speaks(&less, RULE_NOTICES);
     assert_quiet(&late, RULE_NOTICES);
-    assert_int_equal(rule_results_confidence(&less), CONFIDENCE_LOW);
+    assert_int_equal(allowed_confidence(&less), CONFIDENCE_LOW);
 }
 
 /* In steps 5 to 7 of ten the sends of rank 0 take 300 longer, and rank 1 takes data 700 later. */

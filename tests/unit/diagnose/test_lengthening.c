@@ -105,7 +105,7 @@ static struct rule_results asked(const struct claim *claim, struct lengthening l
 static int shows(struct steps *steps, const struct claim *claims, size_t count)
 {
     struct rule_results results = asked(&claims[0], measured(steps, claims, count));
-    return rule_results_confidence(&results) > CONFIDENCE_LOW;
+    return allowed_confidence(&results) > CONFIDENCE_LOW;
 }
 
 /*

@@ -7,14 +7,16 @@
 
 static void the_strictest_that_speaks(void **state)
 {
-    struct rule_results rule_results = {0};
-    assert_int_equal(rule_results_confidence(&rule_results), CONFIDENCE_HIGH);
-    rule_results_add(&rule_results, FINDING_HOST, RULE_SHARED_PROCESS, 0);
-    assert_int_equal(rule_results_confidence(&rule_results), CONFIDENCE_HIGH);
-    rule_results_add(&rule_results, FINDING_HOST, RULE_GAPS, 1);
-    assert_int_equal(rule_results_confidence(&rule_results), CONFIDENCE_MEDIUM);
-    rule_results_add(&rule_results, FINDING_HOST, RULE_SHARED_PROCESS, 2);
-    assert_int_equal(rule_results_confidence(&rule_results), CONFIDENCE_LOW);
+    struct findings findings = {.items = NULL};
+    struct finding finding = {.kind = FINDING_HOST, .confidence = CONFIDENCE_HIGH};
+    assert_false(finding_ask(&findings, &finding, RULE_SHARED_PROCESS, 0));
+    assert_int_equal(finding.confidence, CONFIDENCE_HIGH);
+    assert_true(finding_ask(&findings, &finding, RULE_GAPS, 1));
+    assert_int_equal(finding.confidence, CONFIDENCE_MEDIUM);
+    assert_true(finding_ask(&findings, &finding, RULE_SHARED_PROCESS, 2));
+    assert_int_equal(finding.confidence, CONFIDENCE_LOW);
+    finding_ask(&findings, &finding, RULE_GAPS, 1);
+    assert_int_equal(finding.confidence, CONFIDENCE_LOW);
 }
 
 /* A rule that does not apply, or does not belong to the kind, is not measured. */
@@ -30,13 +32,12 @@ static void who_is_asked(void **state)
 
 static void rules_that_are_off(void **state)
 {
-    struct rule_results rule_results = {0};
-    const struct rule_set off = {.has = {[RULE_SHARED_PROCESS] = 1}};
-    rule_results_add(&rule_results, FINDING_HOST, RULE_SHARED_PROCESS, 2);
-    rule_results_add(&rule_results, FINDING_HOST, RULE_GAPS, 1);
-    rule_results_remove(&rule_results, &off);
-    assert_not_asked(&rule_results, RULE_SHARED_PROCESS);
-    assert_int_equal(rule_results_confidence(&rule_results), CONFIDENCE_MEDIUM);
+    struct findings findings = {.off = {.has = {[RULE_SHARED_PROCESS] = 1}}};
+    struct finding finding = {.kind = FINDING_HOST, .confidence = CONFIDENCE_HIGH};
+    assert_false(finding_ask(&findings, &finding, RULE_SHARED_PROCESS, 2));
+    assert_not_asked(&finding.rule_results, RULE_SHARED_PROCESS);
+    assert_true(finding_ask(&findings, &finding, RULE_GAPS, 1));
+    assert_int_equal(finding.confidence, CONFIDENCE_MEDIUM);
 }
 
 static void shares(void **state)

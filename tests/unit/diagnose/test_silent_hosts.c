@@ -17,7 +17,7 @@ static void limit_of_silences(void **state)
     (void)state;
     assert_speaks(&usual, RULE_SILENCE);
     assert_quiet(&far, RULE_SILENCE);
-    assert_int_equal(rule_results_confidence(&usual), CONFIDENCE_LOW);
+    assert_int_equal(allowed_confidence(&usual), CONFIDENCE_LOW);
     assert_limit(LIMIT_PAUSE, 3);
     assert_limit(LIMIT_CALLS_AHEAD, 1024);
 }

@@ -27,3 +27,12 @@ void assert_limit(enum limit_id limit, double value)
     if (limit_of(limit) < value || limit_of(limit) > value)
         fail_msg("limit %s is %g", limits[limit].name, limit_of(limit));
 }
+
+enum confidence allowed_confidence(const struct rule_results *rule_results)
+{
+    enum confidence allowed = CONFIDENCE_HIGH;
+    for (int i = 0; i < RULE_COUNT; i++)
+        if (rules[i].at_most < allowed && rule_results_fail(rule_results, (enum rule_id)i))
+            allowed = rules[i].at_most;
+    return allowed;
+}

@@ -14,6 +14,9 @@ void assert_speaks(const struct rule_results *rule_results, enum rule_id rule);
 void assert_quiet(const struct rule_results *rule_results, enum rule_id rule);
 void assert_not_asked(const struct rule_results *rule_results, enum rule_id rule);
 
+/* The lowest confidence that a violated rule allows. */
+enum confidence allowed_confidence(const struct rule_results *rule_results);
+
 /* For a limit that decides whether a rule applies: the tests next to it depend on this value. */
 void assert_limit(enum limit_id limit, double value);
 
