@@ -70,7 +70,7 @@ void explanation_measure(struct explanation_search *it, struct explanation *expl
     explanation->has_no_peers = 1;
     size_t number = (size_t)(explanation->partition - it->found->partitions.items), roles = 0;
     size_t steps = (size_t)it->source.baseline->step_count;
-    explanation->counted = explanation_count(explanation);
+    explanation->counted = step_set_count(&explanation->steps);
     explanation->rank = explanation_search_slowest(it, explanation);
     for (size_t role = 0; role < it->source.baseline->role_count; role++) {
         const struct residual_matrix *residuals = explanation_search_residual_matrix(it, role, number);
