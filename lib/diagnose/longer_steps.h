@@ -7,6 +7,8 @@
 #ifndef NCCLPROF_DIAGNOSE_LONGER_STEPS_H
 #define NCCLPROF_DIAGNOSE_LONGER_STEPS_H
 
+#include "diagnose/cause.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
