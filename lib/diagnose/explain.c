@@ -117,7 +117,7 @@ static struct fault fault_of(const struct explanation_search *it, const struct e
                           .steps = it->marked,
                           .is_steady = explanation->is_steady,
                           .is_scattered = explanation->is_scattered,
-                          .is_late = explanation->measure != MEASURE_OWN,
+                          .measure = explanation->measure,
                           .most_part = explanation->most_part};
 }
 

@@ -98,6 +98,10 @@ void explanation_measure(struct explanation_search *it, struct explanation *expl
             if (it->marked[step] && values[(size_t)at * steps + step] != TIME_UNKNOWN)
                 late_ns += values[(size_t)at * steps + step];
     }
+    if (explanation->measure == MEASURE_GPU) {
+        explanation->slow_ns = explanation->more_ns = late_ns;
+        explanation->host_ns = late_ns = 0;
+    }
     /* Sizes that differ from step to step exceed the medians of a level. */
     if (late_ns > explanation->host_ns) {
         explanation->more_ns += late_ns - explanation->host_ns;

@@ -43,6 +43,7 @@ int explanation_search_is_explained(const struct explanation_search *it, const s
 const int64_t *explanation_search_values(const struct residual_matrix *residuals, enum measure measure)
 {
     return measure == MEASURE_OWN    ? residuals->beyond
+           : measure == MEASURE_GPU  ? residuals->gpu
            : measure == MEASURE_LATE ? residuals->late_beyond
                                      : residuals->late;
 }
@@ -62,10 +63,11 @@ static int64_t sigma_of(struct explanation_search *it, const struct residual_mat
             if (values[unit * steps + step] != TIME_UNKNOWN &&
                 !explanation_search_is_explained(it, partition, (size_t)residuals->unit[unit], step))
                 it->list[count++] = values[unit * steps + step];
-    int64_t middle = count && measure == MEASURE_OWN ? pick_quantile(it->list, count, 0.5) : 0;
-    int64_t sigma = !count                   ? 0
-                    : measure == MEASURE_OWN ? sigma_about(it->list, count, middle)
-                                             : scale(pick_quantile(it->list, count, UPPER), 1 / UPPER_SIGMA);
+    int is_signed = measure == MEASURE_OWN || measure == MEASURE_GPU;
+    int64_t middle = count && is_signed ? pick_quantile(it->list, count, 0.5) : 0;
+    int64_t sigma = !count      ? 0
+                    : is_signed ? sigma_about(it->list, count, middle)
+                                : scale(pick_quantile(it->list, count, UPPER), 1 / UPPER_SIGMA);
     int64_t least = scale(baseline->median_step_ns, SCORE_LEAST_SIGMA);
     return sigma > least ? sigma : least > 0 ? least : 1;
 }

@@ -51,11 +51,13 @@ static int make_room(struct place_matrix *matrix)
         failed |= !(*by_unit[i] = array_new(cells, sizeof **by_unit[i]));
     matrix->bound = array_new(ranks * matrix->steps, sizeof *matrix->bound);
     matrix->quiet = array_new(matrix->units, sizeof *matrix->quiet);
+    matrix->quiet_gpu = array_new(matrix->units, sizeof *matrix->quiet_gpu);
     matrix->quiet_pace = array_new(matrix->units, sizeof *matrix->quiet_pace);
+    matrix->quiet_gpu_pace = array_new(matrix->units, sizeof *matrix->quiet_gpu_pace);
     matrix->list = array_new(longest, sizeof *matrix->list);
     matrix->known = array_new(longest, sizeof *matrix->known);
-    return failed || !matrix->bound || !matrix->quiet || !matrix->quiet_pace || !matrix->list ||
-                   !matrix->known
+    return failed || !matrix->bound || !matrix->quiet || !matrix->quiet_gpu || !matrix->quiet_pace ||
+                   !matrix->quiet_gpu_pace || !matrix->list || !matrix->known
                ? -1
                : 0;
 }
@@ -91,7 +93,9 @@ void place_matrix_release(struct place_matrix *matrix)
     free(matrix->others_late);
     free(matrix->waited);
     free(matrix->quiet);
+    free(matrix->quiet_gpu);
     free(matrix->quiet_pace);
+    free(matrix->quiet_gpu_pace);
     free(matrix->list);
     free(matrix->known);
     *matrix = (struct place_matrix){0};
@@ -209,6 +213,40 @@ static void take_others(struct place_matrix *matrix, const int64_t *values, int6
     }
 }
 
+int64_t place_matrix_gpu_apart(const struct place_matrix *matrix, size_t cell)
+{
+    int64_t apart_ns = matrix->value[cell] - matrix->others[cell],
+            gpu_ns = apart_ns - matrix->late_more[cell];
+    /* That the hosts of the others were later does not make its own time longer than theirs. */
+    int64_t most_ns = apart_ns > 0 ? apart_ns : 0;
+    return gpu_ns < most_ns ? gpu_ns : most_ns;
+}
+
+int64_t place_matrix_gpu_pace(const struct place_matrix *matrix, size_t cell)
+{
+    return matrix->unit_pace[cell] - matrix->late_more[cell] - matrix->others_late[cell];
+}
+
+static int is_compared_in(const struct place_matrix *matrix, size_t cell)
+{
+    return matrix->value[cell] != TIME_UNKNOWN && matrix->others[cell] != TIME_UNKNOWN;
+}
+
+/* The same as measure_quiet(), for the part of own time that is the GPU's. */
+static void measure_quiet_gpu(struct place_matrix *matrix, size_t unit, size_t first)
+{
+    size_t known = 0;
+    for (size_t cell = unit * matrix->steps + first; cell < (unit + 1) * matrix->steps; cell++)
+        if (is_compared_in(matrix, cell))
+            matrix->list[known++] = place_matrix_gpu_apart(matrix, cell);
+    matrix->quiet_gpu[unit] = known ? baseline_quantile(matrix->list, known) : 0;
+    known = 0;
+    for (size_t cell = unit * matrix->steps + first; cell < (unit + 1) * matrix->steps; cell++)
+        if (is_compared_in(matrix, cell))
+            matrix->list[known++] = place_matrix_gpu_pace(matrix, cell);
+    matrix->quiet_gpu_pace[unit] = known ? baseline_quantile(matrix->list, known) : 0;
+}
+
 /* Measures the quiet steps of a unit: excess over the others, and pace. */
 static void measure_quiet(struct place_matrix *matrix, const struct place_matrix_source *source, size_t unit)
 {
@@ -224,6 +262,8 @@ static void measure_quiet(struct place_matrix *matrix, const struct place_matrix
         if (matrix->value[unit * matrix->steps + step] != TIME_UNKNOWN)
             matrix->list[known++] = matrix->unit_pace[unit * matrix->steps + step];
     matrix->quiet_pace[unit] = known ? baseline_quantile(matrix->list, known) : 0;
+    if (matrix->partition->kind == UNIT_RANK)
+        measure_quiet_gpu(matrix, unit, first);
 }
 
 /* If all ranks of an operation belong to the unit, a wait inside it does not limit the excess. */
@@ -332,19 +372,30 @@ enum openness place_matrix_open(const struct place_matrix *matrix, size_t unit, 
     return most;
 }
 
+/* Limits what an excess has beyond that of the quiet steps to what others waited and to the unit's growth. */
+static int64_t limit_excess(int64_t apart_ns, int64_t quiet_ns, int64_t waited_ns, int64_t growth_ns)
+{
+    growth_ns = growth_ns > 0 ? growth_ns : 0;
+    int64_t most_ns = growth_ns < waited_ns ? growth_ns : waited_ns;
+    return apart_ns > quiet_ns && apart_ns - quiet_ns > most_ns ? quiet_ns + most_ns : apart_ns;
+}
+
 int64_t place_matrix_unit_excess(const struct place_matrix *matrix, size_t unit, size_t step)
 {
     size_t cell = unit * matrix->steps + step;
-    if (matrix->value[cell] == TIME_UNKNOWN || matrix->others[cell] == TIME_UNKNOWN)
+    if (!is_compared_in(matrix, cell))
         return TIME_UNKNOWN;
-    int64_t apart_ns = matrix->value[cell] - matrix->others[cell];
-    int64_t beyond_ns = apart_ns - matrix->quiet[unit];
-    if (beyond_ns <= 0)
-        return apart_ns;
-    int64_t most_ns = matrix->waited[cell], growth_ns = matrix->unit_pace[cell] - matrix->quiet_pace[unit];
-    growth_ns = growth_ns > 0 ? growth_ns : 0;
-    most_ns = growth_ns < most_ns ? growth_ns : most_ns;
-    return beyond_ns > most_ns ? matrix->quiet[unit] + most_ns : apart_ns;
+    return limit_excess(matrix->value[cell] - matrix->others[cell], matrix->quiet[unit], matrix->waited[cell],
+                        matrix->unit_pace[cell] - matrix->quiet_pace[unit]);
+}
+
+int64_t place_matrix_gpu_excess(const struct place_matrix *matrix, size_t unit, size_t step)
+{
+    size_t cell = unit * matrix->steps + step;
+    if (!is_compared_in(matrix, cell))
+        return TIME_UNKNOWN;
+    return limit_excess(place_matrix_gpu_apart(matrix, cell), matrix->quiet_gpu[unit], matrix->waited[cell],
+                        place_matrix_gpu_pace(matrix, cell) - matrix->quiet_gpu_pace[unit]);
 }
 
 /*

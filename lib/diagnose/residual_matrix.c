@@ -67,13 +67,14 @@ static int residual_matrix_init(struct residual_matrix *residuals, const struct 
                                  .late = array_new(cells, sizeof *residuals->late),
                                  .late_sigma = array_new(matrix->units, sizeof *residuals->late_sigma),
                                  .late_beyond = array_new(cells, sizeof *residuals->late_beyond),
+                                 .gpu = array_new(cells, sizeof *residuals->gpu),
                                  .lead = array_new(cells, sizeof *residuals->lead),
                                  .level = array_new(matrix->units, sizeof *residuals->level),
                                  .middles = array_new(middles, sizeof *residuals->middles),
                                  .late_middles = array_new(middles, sizeof *residuals->late_middles)};
     if (!residuals->unit || !residuals->beyond || !residuals->more || !residuals->host || !residuals->late ||
-        !residuals->late_sigma || !residuals->late_beyond || !residuals->lead || !residuals->level ||
-        !residuals->middles || !residuals->late_middles)
+        !residuals->late_sigma || !residuals->late_beyond || !residuals->gpu || !residuals->lead ||
+        !residuals->level || !residuals->middles || !residuals->late_middles)
         return -1;
     for (size_t unit = 0; unit < matrix->units; unit++)
         residuals->unit[unit] = matrix->unit[unit];
@@ -89,6 +90,7 @@ void residual_matrix_release(struct residual_matrix *residuals)
     free(residuals->late);
     free(residuals->late_sigma);
     free(residuals->late_beyond);
+    free(residuals->gpu);
     free(residuals->lead);
     free(residuals->level);
     free(residuals->middles);
@@ -202,6 +204,8 @@ static void add_steps(struct residual_matrix *residuals, struct sums *sums, cons
                 continue;
             sums->known[cell]++;
             residuals->beyond[cell] += apart_ns;
+            if (matrix->partition->kind == UNIT_RANK)
+                residuals->gpu[cell] += place_matrix_gpu_excess(matrix, unit, step);
             residuals->lead[cell] += lead_in(matrix, unit, step);
             residuals->late[cell] += late_launch(matrix, unit, step, 0);
             residuals->late_beyond[cell] += late_launch(matrix, unit, step, matrix->quiet[unit]);
@@ -286,8 +290,21 @@ static void forget_gaps(struct residual_matrix *residuals, const struct sums *su
             most = sums->known[cell] > most ? sums->known[cell] : most;
         for (size_t cell = step; cell < residuals->units * steps; cell += steps)
             if (sums->known[cell] * 2 <= most)
-                residuals->beyond[cell] = TIME_UNKNOWN;
+                residuals->beyond[cell] = residuals->gpu[cell] = TIME_UNKNOWN;
     }
+}
+
+/* Subtracts the quiet steps of a unit. */
+static void subtract_quiet(int64_t *values, int64_t *list, size_t steps, size_t unit)
+{
+    size_t count = 0;
+    for (size_t cell = unit * steps; cell < (unit + 1) * steps; cell++)
+        if (values[cell] != TIME_UNKNOWN)
+            list[count++] = values[cell];
+    int64_t quiet_ns = baseline_quantile(list, count);
+    for (size_t cell = unit * steps; cell < (unit + 1) * steps; cell++)
+        if (values[cell] != TIME_UNKNOWN)
+            values[cell] -= quiet_ns;
 }
 
 /* Turns sums into residuals by subtracting the quiet steps. */
@@ -300,36 +317,31 @@ static void settle_unit(struct residual_matrix *residuals, struct sums *sums, si
     /* The lower quartile excludes a fault in fewer than three quarters of the steps. */
     residuals->level[unit].quiet_ns = count ? pick_quantile(sums->list, count, 0.25) : 0;
     residuals->level[unit].usual_ns = count ? pick_quantile(sums->list, count, 0.5) : 0;
-    count = 0;
-    for (size_t cell = unit * steps; cell < (unit + 1) * steps; cell++)
-        if (residuals->beyond[cell] != TIME_UNKNOWN)
-            sums->list[count++] = residuals->beyond[cell];
-    int64_t quiet_ns = baseline_quantile(sums->list, count);
-    for (size_t cell = unit * steps; cell < (unit + 1) * steps; cell++)
-        if (residuals->beyond[cell] != TIME_UNKNOWN)
-            residuals->beyond[cell] -= quiet_ns;
+    subtract_quiet(residuals->beyond, sums->list, steps, unit);
+    subtract_quiet(residuals->gpu, sums->list, steps, unit);
 }
 
 /*
  * Quiet steps are fewer than half, so noise alone leaves a positive residual. The median over units of this
  * residual is subtracted.
  */
-static void take_off_usual(struct residual_matrix *residuals, struct sums *sums, size_t steps)
+static void take_off_usual(const struct residual_matrix *residuals, int64_t *values, int64_t *list,
+                           size_t steps)
 {
     int64_t *middles = array_new(residuals->units, sizeof *middles);
     size_t known = 0;
     for (size_t unit = 0; middles && unit < residuals->units; unit++) {
         size_t count = 0;
         for (size_t cell = unit * steps; cell < (unit + 1) * steps; cell++)
-            if (residuals->beyond[cell] != TIME_UNKNOWN)
-                sums->list[count++] = residuals->beyond[cell];
+            if (values[cell] != TIME_UNKNOWN)
+                list[count++] = values[cell];
         if (count)
-            middles[known++] = pick_quantile(sums->list, count, 0.5);
+            middles[known++] = pick_quantile(list, count, 0.5);
     }
     int64_t middle_ns = known ? pick_quantile(middles, known, 0.5) : 0;
     for (size_t cell = 0; cell < residuals->units * steps; cell++)
-        if (residuals->beyond[cell] != TIME_UNKNOWN)
-            residuals->beyond[cell] -= middle_ns;
+        if (values[cell] != TIME_UNKNOWN)
+            values[cell] -= middle_ns;
     free(middles);
 }
 
@@ -404,7 +416,9 @@ static void settle(struct residual_matrix *residuals, struct sums *sums, size_t 
         settle_late(residuals, sums, steps, unit);
     /* A single unit has no others to tell noise from a fault in most steps. */
     if (residuals->units > 1)
-        take_off_usual(residuals, sums, steps);
+        take_off_usual(residuals, residuals->beyond, sums->list, steps);
+    if (residuals->units > 1)
+        take_off_usual(residuals, residuals->gpu, sums->list, steps);
 }
 
 /* Working memory of residual_matrices_init() for one role. */
@@ -586,6 +600,18 @@ struct usual {
     int64_t pace_ns;
 };
 
+/* What a fault is measured by, in a step. */
+static int64_t excess_of(const struct fault *fault, const struct place_matrix *matrix, size_t step)
+{
+    return fault->measure == MEASURE_GPU ? place_matrix_gpu_excess(matrix, 0, step)
+                                         : place_matrix_unit_excess(matrix, 0, step);
+}
+
+static int64_t pace_of(const struct fault *fault, const struct place_matrix *matrix, size_t step)
+{
+    return fault->measure == MEASURE_GPU ? place_matrix_gpu_pace(matrix, step) : matrix->unit_pace[step];
+}
+
 /*
  * For a fault in all steps, the median of all steps. If few steps are not marked, the quiet steps. If there
  * is none, because the order of operations changed with the fault, only the others tell.
@@ -593,13 +619,15 @@ struct usual {
 static struct usual usual_at(const struct fault *fault, struct place_matrix *matrix)
 {
     size_t known = 0, steps = 0;
-    struct usual usual = {.apart_ns = matrix->quiet[0], .pace_ns = matrix->quiet_pace[0]};
+    int is_gpu = fault->measure == MEASURE_GPU;
+    struct usual usual = {.apart_ns = is_gpu ? matrix->quiet_gpu[0] : matrix->quiet[0],
+                          .pace_ns = is_gpu ? matrix->quiet_gpu_pace[0] : matrix->quiet_pace[0]};
     if (fault->is_steady) {
         usual.apart_ns = usual_of(matrix, matrix->value, matrix->others, list_usual(matrix, 0));
         return usual;
     }
     for (size_t step = 0; step < matrix->steps; step++) {
-        int64_t apart_ns = place_matrix_unit_excess(matrix, 0, step);
+        int64_t apart_ns = excess_of(fault, matrix, step);
         steps += apart_ns != TIME_UNKNOWN;
         if (apart_ns != TIME_UNKNOWN && !fault->steps[step])
             matrix->list[known++] = apart_ns;
@@ -611,8 +639,8 @@ static struct usual usual_at(const struct fault *fault, struct place_matrix *mat
     usual.apart_ns = pick_quantile(matrix->list, known, 0.5);
     known = 0;
     for (size_t step = 0; step < matrix->steps; step++)
-        if (place_matrix_unit_excess(matrix, 0, step) != TIME_UNKNOWN && !fault->steps[step])
-            matrix->list[known++] = matrix->unit_pace[step];
+        if (excess_of(fault, matrix, step) != TIME_UNKNOWN && !fault->steps[step])
+            matrix->list[known++] = pace_of(fault, matrix, step);
     usual.pace_ns = pick_quantile(matrix->list, known, 0.5);
     return usual;
 }
@@ -652,18 +680,27 @@ static int64_t too_long(const struct fault *fault, const struct place_matrix *ma
     return fault_ns;
 }
 
+static int64_t least_of(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* By how much a member is too slow in a cell, at most what its unit shows. */
 static int64_t fault_at(const struct fault *fault, const struct place_matrix *matrix,
                         const struct usual *usual, size_t cell)
 {
     size_t step = cell % matrix->steps;
-    if (fault->is_late)
+    if (fault->measure == MEASURE_LATE || fault->measure == MEASURE_ALWAYS_LATE)
         return late_at(fault, matrix, cell);
+    if (fault->measure == MEASURE_GPU)
+        return least_of(too_long(fault, matrix, usual,
+                                 matrix->others[step] + place_matrix_gpu_apart(matrix, step),
+                                 pace_of(fault, matrix, step), step),
+                        matrix->bound[cell]);
     int64_t fault_ns =
         too_long(fault, matrix, usual, matrix->times->own[cell], matrix->times->pace[cell], step);
     int64_t common_ns = too_long(fault, matrix, usual, matrix->value[step], matrix->unit_pace[step], step);
-    fault_ns = common_ns < fault_ns ? common_ns : fault_ns;
-    return fault_ns < matrix->bound[cell] ? fault_ns : matrix->bound[cell];
+    return least_of(least_of(fault_ns, common_ns), matrix->bound[cell]);
 }
 
 /*
@@ -672,7 +709,7 @@ static int64_t fault_at(const struct fault *fault, const struct place_matrix *ma
  */
 static int64_t hidden_at(const struct fault *fault, const struct place_matrix_source *source, int32_t at)
 {
-    if (at < 0 || fault->is_steady || fault->is_late || fault->partition->kind != UNIT_RANK ||
+    if (at < 0 || fault->is_steady || fault->measure != MEASURE_OWN || fault->partition->kind != UNIT_RANK ||
         source->job->operations[at].own_ns != TIME_UNKNOWN)
         return 0;
     return excess_ns_at(&source->baseline->excess, (size_t)at);

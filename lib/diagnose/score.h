@@ -18,10 +18,10 @@ struct transfer_excess;
 /* -------------------- explain.c -------------------- */
 
 /*
- * What residuals are of: own time, or the part of it that had passed when the operation was enqueued (beyond
- * the quiet steps of the unit, or beyond the others alone).
+ * What residuals are of: own time, the part of it that had passed when the operation was enqueued (beyond the
+ * quiet steps of the unit, or beyond the others alone), or own time without that part: the GPU's.
  */
-enum measure { MEASURE_OWN, MEASURE_LATE, MEASURE_ALWAYS_LATE, MEASURES };
+enum measure { MEASURE_OWN, MEASURE_LATE, MEASURE_ALWAYS_LATE, MEASURE_GPU, MEASURES };
 
 /* A hypothesis (explain.c): which unit was slow, in which steps, how certain that is and what it costs. */
 struct explanation {
@@ -216,8 +216,9 @@ struct place_matrix {
     int64_t *waited;      /* owned: lower quartile of the members' bounds */
     int64_t *quiet;       /* owned: [unit], own time minus that of the others in its quiet steps */
     int64_t *quiet_pace;  /* owned: [unit], pace in its quiet steps */
-    int64_t *list;        /* owned: scratch, as is `known` */
-    size_t *known;        /* owned: cells of the times or of the units */
+    int64_t *quiet_gpu, *quiet_gpu_pace; /* owned: the same of single ranks, of the part that is the GPU's */
+    int64_t *list;                       /* owned: scratch, as is `known` */
+    size_t *known;                       /* owned: cells of the times or of the units */
 };
 
 /* Whether there is something to compare its units with: each other, or for one host its past. */
@@ -247,6 +248,12 @@ void place_matrix_measure_alone(struct place_matrix *matrix, const struct place_
  */
 int64_t place_matrix_unit_excess(const struct place_matrix *matrix, size_t unit, size_t step);
 
+/* The same of a single rank on its GPU, from when its host enqueued the operation; without limits; its pace.
+ */
+int64_t place_matrix_gpu_excess(const struct place_matrix *matrix, size_t unit, size_t step);
+int64_t place_matrix_gpu_apart(const struct place_matrix *matrix, size_t cell);
+int64_t place_matrix_gpu_pace(const struct place_matrix *matrix, size_t cell);
+
 /* How far the own time of any member of a unit may contain something else. */
 enum openness place_matrix_open(const struct place_matrix *matrix, size_t unit, size_t step);
 
@@ -271,6 +278,7 @@ struct residual_matrix {
     int64_t *late;   /* part of the excess over the others that lies before operations were enqueued and that
                         others waited for; TIME_UNKNOWN where `beyond` is */
     int64_t *late_beyond;    /* same, beyond its quiet steps */
+    int64_t *gpu;            /* `beyond` of single ranks, of the part of own time that is the GPU's */
     int64_t *late_sigma;     /* owned: [unit of the role], standard deviation of `late` in its quiet steps */
     int64_t *lead;           /* single ranks only, else 0: excess over the others by which the rank arrived
                                 after all other members of its operations; at most one member of each
@@ -344,10 +352,10 @@ struct fault {
     size_t apart;
     const unsigned char *steps;
     int is_steady;
-    int is_scattered; /* a steady one that lies at other places in each step: the median over steps, which
-                         limits what is removed at a place, says nothing */
-    int is_late;      /* only what lies before operations were enqueued is removed */
-    double most_part; /* the largest part of an own time that may be removed */
+    int is_scattered;     /* a steady one that lies at other places in each step: the median over steps, which
+                             limits what is removed at a place, says nothing */
+    enum measure measure; /* what is removed: own time, or a part of it */
+    double most_part;     /* the largest part of an own time that may be removed */
 };
 
 typedef void (*fault_taker)(void *context, int32_t operation, int64_t fault_ns);
@@ -462,12 +470,11 @@ static inline struct residual_matrix *explanation_search_residual_matrix(const s
  */
 int explanation_search_best(struct explanation_search *it, struct explanation *best);
 
-/* The smallest fault of a rank that is certain if so many steps show it, by the noise that is left. */
-int64_t explanation_search_least(const struct explanation_search *it, int32_t counted);
-
 /* Moves a fault to another unit and computes its certainty there. Returns -1 when memory runs out. */
 int explanation_search_move(struct explanation_search *it, size_t number, size_t unit,
                             struct explanation *fault);
+
+/* -------------------- explain_slowest.c -------------------- */
 
 /* The member of a unit that was slowest in the marked steps of a fault. */
 int32_t explanation_search_slowest(const struct explanation_search *it, const struct explanation *fault);
@@ -478,6 +485,9 @@ int32_t explanation_search_slowest(const struct explanation_search *it, const st
  */
 int explanation_search_are_all_slow(const struct explanation_search *it, const struct explanation *fault,
                                     const struct explanation *part);
+
+/* The smallest fault of a rank that is certain if so many steps show it, by the noise that is left. */
+int64_t explanation_search_least(const struct explanation_search *it, int32_t counted);
 
 /* -------------------- explain_rows.c -------------------- */
 

@@ -282,6 +282,34 @@ static void hosts_late_in_turn(void **state)
     }
 }
 
+/*
+ * A rank takes as much longer in all steps, in some of them by its GPU and in the others by its host: only
+ * the part that is the GPU's tells them apart.
+ */
+static void a_gpu_among_late_hosts(void **state)
+{
+    struct slow_ranks slow = {.is_hosts = 1};
+    struct slow_job played;
+    struct explanations found;
+    size_t of_gpu = 0;
+    int64_t gain_ns = 0;
+    slow_ranks_add(&slow, 3, 1, 0, 7, 1, 1200);
+    slow_ranks_add(&slow, 3, 1, 18, STEPS - 1, 1, 1200);
+    for (int step = 8; step <= 17; step++)
+        slow.gpu_ns[3][step] = 1200;
+    slow_job_init(&played, &slow);
+    slow_job_explain(&played, &found);
+    while (of_gpu < found.count && explanation_is_hosts(&found.items[of_gpu]))
+        of_gpu++;
+    assert_in_range(of_gpu, 0, found.count - 1);
+    assert_true(explanation_has_rank(&found.items[of_gpu], 3));
+    assert_set(&found.items[of_gpu], 8, 17, 1);
+    for (size_t i = 0; i < found.count; i++)
+        gain_ns += found.items[i].gain_ns;
+    assert_in_range(gain_ns, (STEPS - 1) * 1150, (STEPS - 1) * 1250);
+    release(&played, &found);
+}
+
 /* Its past is too short to tell whether it was slow before. */
 static void a_stage_without_a_past(void **state)
 {
@@ -363,6 +391,7 @@ int main(void)
                                        cmocka_unit_test(a_host_that_is_a_stage),
                                        cmocka_unit_test(a_rank_without_peers),
                                        cmocka_unit_test(hosts_late_in_turn),
+                                       cmocka_unit_test(a_gpu_among_late_hosts),
                                        cmocka_unit_test(stages_with_more_work),
                                        cmocka_unit_test(a_stage_without_a_past)};
     return cmocka_run_group_tests(tests, NULL, NULL);

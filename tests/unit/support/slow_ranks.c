@@ -26,8 +26,8 @@ static int64_t own_ns(const struct slow_ranks *slow, int rank, int number)
     /* A linear congruential generator (Knuth's MMIX) of the place: noise that recurred would be a fault. */
     uint64_t random = (uint64_t)(rank * INSTANCES + number + 1) * 6364136223846793005u + 1442695040888963407u;
     int64_t noise_ns = (int64_t)((random ^ random >> 31) * 6364136223846793005u >> 33) % 41;
-    return noise_ns +
-           (number % EACH ? SECOND_NS + slow->second_ns[rank][step] : FIRST_NS + slow->first_ns[rank][step]);
+    return noise_ns + (number % EACH ? SECOND_NS + slow->second_ns[rank][step]
+                                     : FIRST_NS + slow->first_ns[rank][step] + slow->gpu_ns[rank][step]);
 }
 
 static int is_other_role(const struct slow_ranks *slow, int rank)
@@ -41,7 +41,8 @@ static void put(struct slow_job *played, const struct slow_ranks *slow, int rank
                 int64_t end_ns)
 {
     int32_t at = rank * INSTANCES + number;
-    int64_t start_ns = free_ns + own_ns(slow, rank, number);
+    int64_t start_ns = free_ns + own_ns(slow, rank, number),
+            gpu_ns = number % EACH ? 0 : slow->gpu_ns[rank][number / EACH];
     played->members[number * RANKS + rank] = at;
     played->operations[at] =
         (struct job_operation){.rank = rank,
@@ -54,7 +55,7 @@ static void put(struct slow_job *played, const struct slow_ranks *slow, int rank
                                .group = at,
                                .start_ns = start_ns,
                                .end_ns = end_ns,
-                               .enqueued_ns = slow->is_hosts ? start_ns - 5 : free_ns - 5,
+                               .enqueued_ns = slow->is_hosts ? start_ns - gpu_ns - 5 : free_ns - 5,
                                .own_ns = number ? start_ns - free_ns : TIME_UNKNOWN,
                                .ends = ENDS_BY_KERNEL};
 }

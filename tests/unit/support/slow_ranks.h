@@ -22,7 +22,8 @@ enum { FIRST_NS = 6000, SECOND_NS = 2000, LASTS_NS = 1000 };
 struct slow_ranks {
     int64_t first_ns[RANKS][STEPS];
     int64_t second_ns[RANKS][STEPS];
-    int64_t transfer_ns[STEPS]; /* how much longer each AllReduce takes */
+    int64_t gpu_ns[RANKS][STEPS]; /* before the first, once its host had enqueued it, also if is_hosts */
+    int64_t transfer_ns[STEPS];   /* how much longer each AllReduce takes */
     int is_hosts;
     int in_two_roles;  /* odd ranks have their own role, with other sizes */
     int in_two_stages; /* the upper half of the ranks have their own role and host */
