@@ -7,8 +7,8 @@
 /* The collectives of one communicator and function. */
 static uint64_t series(int32_t communicator, int function)
 {
-    const struct work_member member = {.communicator = communicator};
-    const struct work work = {.members = (struct work_member *)&member};
+    struct work_member member = {.communicator = communicator};
+    const struct work work = {.members = &member};
     const struct issued_operation issued = {.function = function};
     return step_series(&work, &issued);
 }
