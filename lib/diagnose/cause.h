@@ -340,7 +340,7 @@ void causes_apply(struct finding *finding, const struct job *job);
 
 /*
  * Adds a note if the store has records of the run's hosts that could not be compared with its findings, and
- * why.
+ * why; and one for each file of them that seems to be in local time.
  */
 int caution_node_records(const struct job *job, const struct findings *findings, struct table *table,
                          struct error *error);

@@ -119,15 +119,20 @@ int series_tell_gpu(struct telemetry *telemetry, struct intern *told, const stru
                                offset, error);
 }
 
+/* NVIDIA's kinds of Xid are numbered up to some hundreds. */
+enum { XID_MOST = 10000 };
+
 /* The last Xid of a GPU: when it changes between two scrapes, it came in between. */
 static int take_xid(struct telemetry *telemetry, const struct measured *of, double value, struct error *error)
 {
     struct telemetry_series before;
     struct measured last = *of;
+    if (value < 0 || value > XID_MOST)
+        return telemetry_impossible(telemetry, of, value, error);
     /* A series of its own, which no sample has. */
     last.metric = NODE_METRIC_COUNT;
     int followed = telemetry_follow(telemetry, &last, value, &before, error);
-    if (followed < 1 || value < 1 || value > 10000)
+    if (followed < 1 || value < 1)
         return followed < 0 ? -1 : 0;
     int is_first = before.of.at_ns == TIME_UNKNOWN;
     if (!is_first && before.value == value)

@@ -23,6 +23,8 @@ enum { FORMAT_RECORD_BYTES = 16 };
  * version.
  */
 #define FORMAT_NOTE_NEWER "newer format version"
+/* Reason of a note that is no damage: no such metric has this value (lib/model/node.c); it is not stored. */
+#define FORMAT_NOTE_IMPOSSIBLE "value out of range"
 /* Once per file (schemas/join/foreign.sql looks for it). */
 #define FORMAT_NOTE_FOREIGN_PROXIES "proxy operations for other processes"
 /* Once per file, if the recorder does not tell which processes (schemas/analysis/caution.sql looks for it).

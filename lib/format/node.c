@@ -296,6 +296,14 @@ static int take_value(const struct node_reader *reader, struct node_line_series 
         begin_ns = series->at_ns;
     if (at_ns < begin_ns)
         at_ns = begin_ns;
+    if (!node_metric_can_be(series->metric, value)) {
+        char text[96];
+        snprintf(text, sizeof text, "%s %g", node_metric_name(series->metric), value);
+        return note(reader, FORMAT_NOTE_IMPOSSIBLE, 0, text, error) ||
+                       close_series(reader, series, begin_ns, error)
+                   ? -1
+                   : 0;
+    }
     int is_counter = node_metric_is_counter(series->metric),
         goes_on = is_counter && value == 0 && series->is_open;
     if (goes_on)

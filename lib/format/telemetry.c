@@ -343,6 +343,23 @@ static int has_no_time(struct telemetry *telemetry, const struct measured *of, s
                : of->at_ns == TIME_UNKNOWN;
 }
 
+int telemetry_impossible(struct telemetry *telemetry, const struct measured *of, double value,
+                         struct error *error)
+{
+    char text[96];
+    const char *name = node_metric_name(of->metric);
+    snprintf(text, sizeof text, "%s %g", name ? name : "", value);
+    return note(telemetry, FORMAT_NOTE_IMPOSSIBLE, 0, of->offset, (struct text){text, strlen(text)}, error);
+}
+
+/* Follows a value that its metric can have; returns 0 for any other, which is noted. */
+static int follow_possible(struct telemetry *telemetry, const struct measured *of, double value, int can_be,
+                           struct telemetry_series *before, struct error *error)
+{
+    return can_be || isnan(value) ? telemetry_follow(telemetry, of, value, before, error)
+                                  : telemetry_impossible(telemetry, of, value, error);
+}
+
 /* The series of a measurement; NULL if memory is out (*failed is -1) or there are too many. */
 static struct telemetry_series *series_of(struct telemetry *telemetry, const struct measured *of, int *is_new,
                                           int *failed, struct error *error)
@@ -400,7 +417,8 @@ static const int64_t GAUGE_HELD_MOST_NS = INT64_C(60) * 1000000000;
 int telemetry_gauge(struct telemetry *telemetry, const struct measured *of, double value, struct error *error)
 {
     struct telemetry_series before;
-    int followed = telemetry_follow(telemetry, of, value, &before, error);
+    int can_be = node_metric_can_be(of->metric, value);
+    int followed = follow_possible(telemetry, of, value, can_be, &before, error);
     if (followed < 1)
         return followed;
     int is_held = before.of.at_ns != TIME_UNKNOWN && before.value == value &&
@@ -411,7 +429,8 @@ int telemetry_gauge(struct telemetry *telemetry, const struct measured *of, doub
 int telemetry_total(struct telemetry *telemetry, const struct measured *of, double value, struct error *error)
 {
     struct telemetry_series before;
-    int followed = value < 0 ? 0 : telemetry_follow(telemetry, of, value, &before, error);
+    int can_be = node_metric_can_be(of->metric, value);
+    int followed = follow_possible(telemetry, of, value, can_be, &before, error);
     if (followed < 1)
         return followed;
     if (before.of.at_ns == TIME_UNKNOWN || value < before.value)
@@ -423,7 +442,8 @@ int telemetry_duration(struct telemetry *telemetry, const struct measured *of, d
                        struct error *error)
 {
     struct telemetry_series before;
-    int followed = total_ns < 0 ? 0 : telemetry_follow(telemetry, of, total_ns, &before, error);
+    int can_be = total_ns >= 0 && total_ns <= (double)NUMBER_MOST_NS;
+    int followed = follow_possible(telemetry, of, total_ns, can_be, &before, error);
     if (followed < 1)
         return followed;
     if (before.of.at_ns == TIME_UNKNOWN || total_ns < before.value)
@@ -446,7 +466,7 @@ int telemetry_throttle_bits(struct telemetry *telemetry, const struct measured *
                    {0x80, NODE_THROTTLE_HW_POWER_BRAKE}};
     /* More bits than a double holds exactly are no reasons. */
     if (isnan(bits) || bits < 0 || bits > 9007199254740992.0)
-        return 0;
+        return isnan(bits) ? 0 : telemetry_impossible(telemetry, of, bits, error);
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
         struct measured one = *of;
         one.metric = reasons[i].metric;

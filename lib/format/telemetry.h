@@ -132,6 +132,10 @@ int telemetry_event(struct telemetry *telemetry, const struct node_event *event,
 int telemetry_fact(struct telemetry *telemetry, const struct node_fact *fact, uint64_t offset,
                    struct error *error);
 
+/* Notes a value that the metric cannot have, which is not handed over. Gauges, totals and durations do it. */
+int telemetry_impossible(struct telemetry *telemetry, const struct measured *of, double value,
+                         struct error *error);
+
 /* A value at that time. NaN is no value. */
 int telemetry_gauge(struct telemetry *telemetry, const struct measured *of, double value,
                     struct error *error);
@@ -146,8 +150,7 @@ int telemetry_follow(struct telemetry *telemetry, const struct measured *of, dou
 /*
  * The total of a counter since some start: hands over its increase since the value before. The first total of
  * a series, and one that is smaller than the one before (the counter was reset), are handed over as they are,
- * with begin_ns TIME_UNKNOWN, so that totals in several files give increases when they are loaded. A negative
- * one is no total.
+ * with begin_ns TIME_UNKNOWN, so that totals in several files give increases when they are loaded.
  */
 int telemetry_total(struct telemetry *telemetry, const struct measured *of, double value,
                     struct error *error);

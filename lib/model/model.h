@@ -259,6 +259,10 @@ enum node_metric node_metric_of(const char *name);
 /* Whether samples are increases in their interval (errors, bytes), not values that hold during it. */
 int node_metric_is_counter(enum node_metric metric);
 
+/* Whether a gauge, a total or an increase can have that value; not NaN. Readers count others in the ledger.
+ */
+int node_metric_can_be(enum node_metric metric, double value);
+
 /* -------------------- record.c -------------------- */
 
 /*

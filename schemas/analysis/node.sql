@@ -43,3 +43,28 @@ SELECT EXISTS (SELECT 1 FROM member JOIN file_member USING (member_id) JOIN file
 
 -- statement: anchors
 SELECT local_ns, realtime_ns FROM clock_anchor WHERE process_id = ?1 AND realtime_ns IS NOT NULL ORDER BY local_ns
+
+-- The files with records of the host with the names in ?1 whose times have no zone: the first and last time, and how many records are within ?2 to ?3.
+-- statement: local_times
+SELECT file_id, file.path, dialect GLOB 'kernel-log*', min(first_ns), max(last_ns), sum(is_within), modified_ns
+  FROM (SELECT node_event_id >> 32 AS file_id, at_ns AS first_ns, at_ns AS last_ns, at_ns BETWEEN ?2 AND ?3 AS is_within
+          FROM node_event JOIN json_each(?1) ON host IS value WHERE at_ns IS NOT NULL
+        UNION ALL
+        SELECT block_id >> 32, earliest_ns, latest_ns, latest_ns >= ?2 AND earliest_ns <= ?3
+          FROM node_sample_block JOIN json_each(?1) ON host IS value WHERE latest_ns IS NOT NULL)
+  JOIN file USING (file_id) JOIN ledger USING (file_id)
+ WHERE reason = 'local time without a time zone, taken as UTC'
+ GROUP BY file_id ORDER BY file.path
+
+-- How much later the last message of file ?2 is there than in another record of the host with the names in ?1 that has the same message with a zone, and where; the least difference.
+-- statement: same_message
+SELECT last.at_ns - other.at_ns AS later_ns, file.path
+  FROM (SELECT at_ns, code, number, text FROM node_event
+         WHERE node_event_id BETWEEN ?2 << 32 AND (?2 << 32) + 4294967295 AND at_ns IS NOT NULL AND text IS NOT NULL
+         ORDER BY at_ns DESC LIMIT 1) AS last
+  JOIN node_event AS other ON other.text = last.text AND other.code = last.code AND other.number IS last.number AND other.at_ns IS NOT NULL
+  JOIN json_each(?1) ON other.host IS value
+  JOIN file ON file.file_id = other.node_event_id >> 32
+ WHERE file.file_id <> ?2
+   AND NOT EXISTS (SELECT 1 FROM ledger WHERE ledger.file_id = file.file_id AND reason = 'local time without a time zone, taken as UTC')
+ ORDER BY abs(later_ns) LIMIT 1

@@ -1,9 +1,11 @@
 """What operators have of the nodes of a job (kernel logs, nvidia-smi, DCGM, exporters, counters, stacks), in the store."""
 
+import datetime
 import os
 import shutil
+import subprocess
 
-from tests.cli.support import TOP, Case
+from tests.cli.support import PROGRAM, TOP, Case
 
 FOLDERS = ("kernel-log", "nvidia-smi", "dcgmi", "exporter", "query-range", "ethtool", "rdma", "py-spy")
 TRACE = TOP / "fixtures/tp2dp2pp2-slow-rank"
@@ -79,3 +81,63 @@ class NodeLogs(Case):
         self.assertEqual({reason for reason in ledger if "time" in reason},
                          {"local time without a time zone, taken as UTC", "time without a year: the latest one up to the file's last change"})
         self.assertFalse(any(ledger.values()))
+
+
+class LocalTime(Case):
+    """A kernel log without a zone, beside a run of some seconds, is said to be in local time if something shows it."""
+
+    HOUR = 3600
+    ISO = "use one with the zone: dmesg --time-format iso or journalctl -o short-iso"
+
+    def simulate(self, *options):
+        subprocess.run([os.path.join(os.path.dirname(PROGRAM), "simulate"), "--shape", "ddp", "--ranks", "16", "--per-node", "8",
+                        "--steps", "60", "--seed", "5", "--dialect", "inspector-2.30", *options, "-o", self.folder / "job"],
+                       check=True, stdout=subprocess.DEVNULL)
+        self.ingest(self.folder / "job")
+        begin, end = self.rows("SELECT min(enqueue_begin_us), max(device_end_us) FROM v_operation")[0]
+        self.assertLess(end - begin, 600 * 1e6)
+        self.end = int(end / 1e6)
+
+    def log(self, name, later, form="[%a %b %d %H:%M:%S %Y]", changed=30 * 24 * HOUR):
+        """A message of the end of the run; `later` and `changed` are seconds after that."""
+        time = datetime.datetime.fromtimestamp(self.end + later, datetime.timezone.utc)
+        path = self.write(name, f"{time.strftime(form)} mlx5_core 0000:3b:00.0 ens3f0np0: Link down\n")
+        os.utime(path, (self.end + changed,) * 2)
+        return path
+
+    def said(self, *logs):
+        """The warnings about the local time of the logs."""
+        store = self.folder / "with.db"
+        shutil.copy(self.store, store)
+        self.run_program("--store", store, "ingest", "-q", *logs)
+        return [warning for warning in self.json("--store", store, "diagnose")["warnings"] if "local time" in warning]
+
+    def test_shown_by_the_run(self):
+        self.simulate("--fault", "throttle:3:20:39:30")
+        for later, words in ((2, "2 hours earlier"), (1, "1 hour earlier"), (-5, "5 hours later"), (5.75, "5 hours 45 minutes earlier"),
+                             (-0.5, "30 minutes later")):
+            said, = self.said(self.log("dmesg.node000.txt", later * self.HOUR))
+            self.assertRegex(said, r"^the kernel log of host node000 may be in local time \(.*dmesg\.node000\.txt\): its times have no zone, and "
+                                   rf"none is within the run \(\S+ to \S+\), but the last one would be, if it were {words}; {self.ISO}$")
+        for later in (0, 420, 2 * self.HOUR + 420, 15 * self.HOUR):
+            self.assertEqual(self.said(self.log("dmesg.node000.txt", later)), [], later)
+        zoned = self.log("dmesg.node000.txt", 2 * self.HOUR, "%Y-%m-%dT%H:%M:%S,000000+00:00")
+        self.assertEqual(self.said(zoned), [])
+
+    def test_shown_by_other_records(self):
+        """Without a finding, too. A log whose message another record has at the same time is in UTC."""
+        self.simulate()
+        log = self.log("dmesg.node000.txt", 2 * self.HOUR)
+        self.assertEqual(self.said(log), [])
+        for other, expected in ((0, 1), (2 * self.HOUR + 1, 0), (420, 0)):
+            said = self.said(log, self.log("kernel.node000.txt", other, "%Y-%m-%dT%H:%M:%S,000000+00:00"))
+            self.assertEqual(len(said), expected, said)
+            for warning in said:
+                self.assertRegex(warning, r"^the kernel log of host node000 seems to be in local time .* and its last message is 2 hours earlier in "
+                                          rf"\S*kernel\.node000\.txt; {self.ISO}$")
+
+    def test_shown_by_the_last_change(self):
+        self.simulate()
+        said, = self.said(self.log("dmesg.node000.txt", 2 * self.HOUR, changed=30))
+        self.assertRegex(said, r"seems to be in local time .* and it ends at \S+, after the file was last changed \(\S+\); ")
+        self.assertEqual(self.said(self.log("dmesg.node000.txt", 0, changed=30)), [])

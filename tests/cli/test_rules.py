@@ -43,6 +43,8 @@ CONSTANTS = [
     ("lib/diagnose/cause_time.c", "CLOCKS_AGREE_NS INT64_C(10000000)", "half of the time of the finding and 10 ms"),
     ("lib/diagnose/cause_stack.c", "STILL_HANGS_NS (INT64_C(1800) * 1000000000)", "until 30 minutes after the stop"),
     ("lib/diagnose/cause_note.c", "HOUR_MARGIN_NS (INT64_C(300) * 1000000000)", "but for 5 minutes at each end"),
+    ("lib/diagnose/cause_note.c", "QUARTERS_MOST = 14 * 4", "whole quarters of an hour, up to 14 hours"),
+    ("lib/diagnose/cause_note.c", "SAME_MESSAGE_NS (INT64_C(2) * 1000000000)", "give or take 2 seconds"),
     ("lib/diagnose/cause_text.c", "AT_ONCE_NS INT64_C(100000000)", "less than 0.1 seconds apart"),
     ("lib/diagnose/absent_ranks.c", "FAST_PART = 8", "an eighth of the transfers must be less than half as much longer"),
 ]
