@@ -341,6 +341,9 @@ const char *packer_find(const char *bytes, size_t length);
 /* Whether a text is nvidia-smi's CSV with values, but without the line that names them (noheader). */
 int nvidia_smi_has_no_header(const char *bytes, size_t length);
 
+/* Whether its names are between semicolons or tabs, as spreadsheets write them in some locales. */
+int nvidia_smi_has_other_separators(const char *bytes, size_t length);
+
 /* -------------------- archive.c -------------------- */
 
 /* Whether the name of a file says that it is an archive, compressed or not. */

@@ -162,7 +162,10 @@ static const struct metric_name exporter[] = {
     {NULL, 0, 0, 0, 0},
 };
 
-/* Statistics of drivers (mlx5, ice, bnxt_en, ena and generic names), of an interface as a whole. */
+/*
+ * Statistics of drivers (mlx5, ice, bnxt_en, ena, virtio_net and generic names), of an interface as a whole;
+ * with "#" for a number those of a queue. Those of one metric are added up.
+ */
 static const struct metric_name ethtool[] = {
     {"rx_bytes", NODE_INTERFACE, NODE_RECEIVED_BYTES, METRIC_TOTAL, 1},
     {"tx_bytes", NODE_INTERFACE, NODE_SENT_BYTES, METRIC_TOTAL, 1},
@@ -171,9 +174,23 @@ static const struct metric_name ethtool[] = {
     {"rx_crc_errors_phy", NODE_INTERFACE, NODE_RECEIVE_ERRORS, METRIC_TOTAL, 1},
     {"tx_errors_phy", NODE_INTERFACE, NODE_SEND_ERRORS, METRIC_TOTAL, 1},
     {"rx_dropped", NODE_INTERFACE, NODE_DROPS, METRIC_TOTAL, 1},
+    {"tx_dropped", NODE_INTERFACE, NODE_DROPS, METRIC_TOTAL, 1},
     {"rx_discards_phy", NODE_INTERFACE, NODE_DROPS, METRIC_TOTAL, 1},
+    {"tx_discards_phy", NODE_INTERFACE, NODE_DROPS, METRIC_TOTAL, 1},
     {"rx_symbol_err_phy", NODE_INTERFACE, NODE_SYMBOL_ERRORS, METRIC_TOTAL, 1},
     {"link_down_events_phy", NODE_INTERFACE, NODE_LINK_DOWNED, METRIC_TOTAL, 1},
+    /* bnxt_en */
+    {"rx_fcs_err_frames", NODE_INTERFACE, NODE_RECEIVE_ERRORS, METRIC_TOTAL, 1},
+    {"tx_err", NODE_INTERFACE, NODE_SEND_ERRORS, METRIC_TOTAL, 1},
+    {"rx_total_discard_pkts", NODE_INTERFACE, NODE_DROPS, METRIC_TOTAL, 1},
+    {"tx_total_discard_pkts", NODE_INTERFACE, NODE_DROPS, METRIC_TOTAL, 1},
+    {"link_down_events", NODE_INTERFACE, NODE_LINK_DOWNED, METRIC_TOTAL, 1},
+    /* virtio_net and ena have no totals. */
+    {"rx_queue_#_bytes", NODE_INTERFACE, NODE_RECEIVED_BYTES, METRIC_TOTAL, 1},
+    {"tx_queue_#_bytes", NODE_INTERFACE, NODE_SENT_BYTES, METRIC_TOTAL, 1},
+    {"rx_queue_#_drops", NODE_INTERFACE, NODE_DROPS, METRIC_TOTAL, 1},
+    {"queue_#_rx_bytes", NODE_INTERFACE, NODE_RECEIVED_BYTES, METRIC_TOTAL, 1},
+    {"queue_#_tx_bytes", NODE_INTERFACE, NODE_SENT_BYTES, METRIC_TOTAL, 1},
     {NULL, 0, 0, 0, 0},
 };
 

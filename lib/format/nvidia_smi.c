@@ -296,6 +296,20 @@ int nvidia_smi_has_no_header(const char *bytes, size_t length)
     return of_time > 10 && line.data[4] == '/' && text_begins(text_skip(line, of_time), ", ");
 }
 
+int nvidia_smi_has_other_separators(const char *bytes, size_t length)
+{
+    const char *line_end = memchr(bytes, '\n', length);
+    struct text line = text_trim((struct text){bytes, line_end ? (size_t)(line_end - bytes) : length});
+    struct smi_header header;
+    char copy[4096];
+    if (!text_copy(line, copy, sizeof copy) || strchr(copy, ','))
+        return 0;
+    for (char *at = copy; *at; at++)
+        if (*at == ';' || *at == '\t')
+            *at = ',';
+    return read_header((struct text){copy, strlen(copy)}, &header) && header.of_metrics && !header.is_dmon;
+}
+
 const struct format format_nvidia_smi = {
     .name = "nvidia-smi",
     .version = 1,

@@ -43,6 +43,9 @@ static const struct stranger sure[] = {
     {0, 6, "7z\xbc\xaf\x27\x1c", NULL, "looks like a 7z archive; unpack it and pass the directory"},
     {0, 4, "\x7f\x45LF", NULL, "looks like a program"},
     {68, 0, "NCPF", NULL, "looks like an ncclprof store; pass it with --store"},
+    {0, 2, "\xff\xfe", NULL,
+     "looks like UTF-16 text, as PowerShell writes it; run: iconv -f UTF-16 -t UTF-8"},
+    {0, 2, "\xfe\xff", NULL, "looks like UTF-16 text; run: iconv -f UTF-16 -t UTF-8"},
     {0, 0, "QDSTRM", NULL,
      "looks like a raw Nsight Systems file; import it, then run: nsys export --type sqlite REPORT"},
     {ENDING, 0, ".nsys-rep", NULL,
@@ -52,6 +55,10 @@ static const struct stranger sure[] = {
      "looks like a JAX profile; set NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,COLL"},
 };
 
+#define NOT_AS_WRITTEN                                                                                      \
+    "looks like CSV of nvidia-smi with semicolons or tabs, whose numbers may have decimal commas; pass it " \
+    "as "                                                                                                   \
+    "nvidia-smi wrote it"
 #define WITH_RECORD "record it with: ncclprof record COMMAND"
 #define WITH_NSYS "run: nsys export --type sqlite REPORT"
 #define WITH_KINETO "pass the trace of torch.profiler (export_chrome_trace)"
@@ -162,6 +169,8 @@ const char *unsupported_find(const char *bytes, size_t length, const char *path)
         what = "looks like a Python pickle";
     if (!what && nvidia_smi_has_no_header(bytes, length))
         what = "looks like CSV of nvidia-smi without the names of its columns; record it without noheader";
+    if (!what && nvidia_smi_has_other_separators(bytes, length))
+        what = NOT_AS_WRITTEN;
     return what;
 }
 

@@ -1,6 +1,7 @@
 #include "support/cmocka_all.h"
 #include "support/node_told.h"
 
+#include "format/format.h"
 #include "format/telemetry.h"
 #include "model/model.h"
 
@@ -31,6 +32,18 @@ static void dated(void **state)
     recording_release(&recording);
 }
 
+static void impossible_values(void **state)
+{
+    struct recording recording;
+    told_by(&recording, "node1.txt",
+            AT("12") "#Entity SMCLK TMPTR POWER PVIOL RPCTR DVCCTR XIDER GRACT\n" AT(
+                "12") "GPU 0 -1 1e9 140737488355328 -5 9223372036854775792 -1 2147483632 0.5\n");
+    assert_int_equal(recording.event_count, 1);
+    check_sample(told_sample(&recording, "index 0", NODE_GPU_UTILIZATION, 0), MOMENT, MOMENT, 0.5);
+    assert_int_equal(recording_notes(&recording, FORMAT_NOTE_IMPOSSIBLE), 7);
+    recording_release(&recording);
+}
+
 /* As dcgmi prints it there is no time, and nothing can be joined. */
 static void no_time(void **state)
 {
@@ -51,6 +64,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dated),
+        cmocka_unit_test(impossible_values),
         cmocka_unit_test(no_time),
         cmocka_unit_test(damaged),
     };

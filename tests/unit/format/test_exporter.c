@@ -1,6 +1,7 @@
 #include "support/cmocka_all.h"
 #include "support/node_told.h"
 
+#include "format/format.h"
 #include "format/telemetry.h"
 #include "model/model.h"
 
@@ -116,13 +117,27 @@ static void damaged(void **state)
     damage_told("a.prom", NODE("1.795687872e+09", "100", "50", "10", "7"));
 }
 
+/* node_exporter gives -1 Mbit/s for an interface whose speed it does not know. */
+static void impossible_values(void **state)
+{
+    struct recording recording;
+    told_by(&recording, "node1.prom",
+            "node_network_speed_bytes{device=\"eth0\"} -125000 1795687872000\n"
+            "node_network_carrier{device=\"eth0\"} 7 1795687872000\n"
+            "node_pressure_cpu_waiting_seconds_total -3 1795687872000\n"
+            "DCGM_FI_DEV_GPU_UTIL{gpu=\"1\"} 250 1795687872000\n"
+            "node_network_speed_bytes{device=\"eth1\"} 5e10 1795687872000\n");
+    assert_int_equal(recording_count(&recording, EVENT_NODE_SAMPLE), 1);
+    check_sample(told_sample(&recording, "eth1", NODE_LINK_SPEED, 0), MOMENT, MOMENT, 400000);
+    assert_int_equal(recording_notes(&recording, FORMAT_NOTE_IMPOSSIBLE), 4);
+    recording_release(&recording);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dcgm),
-        cmocka_unit_test(node),
-        cmocka_unit_test(time_of_the_name),
-        cmocka_unit_test(damaged),
+        cmocka_unit_test(impossible_values), cmocka_unit_test(dcgm),    cmocka_unit_test(node),
+        cmocka_unit_test(time_of_the_name),  cmocka_unit_test(damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -351,6 +351,22 @@ static void a_lost_gpu_tells_nothing(void **state)
 }
 
 /* Damage is noted, and the other lines are read. */
+/* It is not known what the value is from then on. */
+static void an_impossible_value(void **state)
+{
+    struct recording recording;
+    read_lines(&recording,
+               "{\"ms\":1000,\"new\":{\"1\":[\"gpu\",\"g\",\"temperature_c\"],\"2\":[\"gpu\",\"g\",\"ecc_"
+               "corrected\"]},"
+               "\"v\":{\"1\":50,\"2\":-3}}\n"
+               "{\"ms\":2000,\"v\":{\"1\":1e9}}\n{\"ms\":3000,\"v\":{\"1\":60}}\n{\"ms\":4000}\n");
+    assert_int_equal(recording_notes(&recording, FORMAT_NOTE_IMPOSSIBLE), 2);
+    assert_int_equal(recording_count(&recording, EVENT_NODE_SAMPLE), 2);
+    check_sample(&recording, 0, 1000, 2000, 50);
+    check_sample(&recording, 1, 3000, 4000, 60);
+    recording_release(&recording);
+}
+
 static void damaged_lines(void **state)
 {
     struct recording recording;
@@ -438,6 +454,7 @@ int main(void)
         cmocka_unit_test(the_driver_answers_again),
         cmocka_unit_test(gpus_are_asked_less_often),
         cmocka_unit_test(a_lost_gpu_tells_nothing),
+        cmocka_unit_test(an_impossible_value),
         cmocka_unit_test(damaged_lines),
         cmocka_unit_test(unknown_metrics),
         cmocka_unit_test(joined_records),

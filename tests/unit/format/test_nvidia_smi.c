@@ -1,6 +1,7 @@
 #include "support/cmocka_all.h"
 #include "support/node_told.h"
 
+#include "format/format.h"
 #include "format/telemetry.h"
 #include "model/model.h"
 
@@ -83,6 +84,51 @@ static void no_header(void **state)
     recording_release(&recording);
 }
 
+static void check_refused(const char *bytes, size_t length, const char *reason)
+{
+    struct recording recording;
+    recording_of_bytes(&recording, "a.csv", bytes, length);
+    assert_int_equal(recording.status, -2);
+    assert_non_null(strstr(recording.error.cause[0], reason));
+    recording_release(&recording);
+}
+
+/* What spreadsheets and PowerShell make of it is refused, with the reason. A UTF-8 mark changes nothing. */
+static void of_other_programs(void **state)
+{
+    static const char wide[] =
+        "\xff\xfe"
+        "t\0i\0m\0e\0s\0t\0a\0m\0p\0,\0";
+    static const char semicolons[] = "timestamp;index;power.draw [W]\n2026/11/26 10:11:12.345;0;300,25 W\n",
+                      tabs[] = "timestamp\tindex\tpower.draw [W]\n2026/11/26 10:11:12.345\t0\t300,25 W\n";
+    check_refused(wide, sizeof wide - 1,
+                  "UTF-16 text, as PowerShell writes it; run: iconv -f UTF-16 -t UTF-8");
+    check_refused(semicolons, strlen(semicolons), "nvidia-smi with semicolons or tabs");
+    check_refused(tabs, strlen(tabs), "nvidia-smi with semicolons or tabs");
+    struct recording recording;
+    told_by(&recording, "a.csv",
+            "\xef\xbb\xbf"
+            "timestamp, index, power.draw [W]\r\n2026/11/26 10:11:12.000, 0, 300.25 W\r\n");
+    check_sample(told_sample(&recording, "index 0", NODE_POWER, 0), MOMENT, MOMENT, 300.25);
+    recording_release(&recording);
+}
+
+/* They are counted; the rest of the row is read. */
+static void impossible_values(void **state)
+{
+    struct recording recording;
+    told_by(&recording, "a.csv",
+            "timestamp, index, clocks.sm [MHz], power.draw [W], utilization.gpu [%], temperature.gpu, "
+            "memory.used [MiB], "
+            "ecc.errors.corrected.volatile.total, clocks_event_reasons.active\n"
+            "2026/11/26 10:11:12.000, 0, -1 MHz, 1e22 W, 250 %, 1e9, 1 MiB, -4, -1\n");
+    assert_int_equal(recording_count(&recording, EVENT_NODE_SAMPLE), 1);
+    check_sample(told_sample(&recording, "index 0", NODE_GPU_MEMORY_USED, 0), MOMENT, MOMENT, 1048576);
+    assert_int_equal(recording_notes(&recording, FORMAT_NOTE_IMPOSSIBLE), 6);
+    assert_int_equal(recording_damage(&recording), 0);
+    recording_release(&recording);
+}
+
 static void dmon(void **state)
 {
     struct recording recording;
@@ -116,8 +162,9 @@ static void damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns),   cmocka_unit_test(names_of_gpus), cmocka_unit_test(no_time),
-        cmocka_unit_test(no_header), cmocka_unit_test(dmon),          cmocka_unit_test(damaged),
+        cmocka_unit_test(columns),   cmocka_unit_test(names_of_gpus),     cmocka_unit_test(no_time),
+        cmocka_unit_test(no_header), cmocka_unit_test(of_other_programs), cmocka_unit_test(impossible_values),
+        cmocka_unit_test(dmon),      cmocka_unit_test(damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 #include "support/cmocka_all.h"
 #include "support/node_told.h"
 
+#include "format/format.h"
 #include "format/telemetry.h"
 #include "model/model.h"
 
@@ -55,11 +56,25 @@ static void damaged(void **state)
     damage_told("a.json", ANSWER(PORT "," CLOCK "," OTHER));
 }
 
+static void impossible_values(void **state)
+{
+    struct recording recording;
+    told_by(
+        &recording, "a.json",
+        "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":[{\"metric\":{\"__name__\":"
+        "\"DCGM_FI_DEV_POWER_USAGE\",\"gpu\":\"1\",\"Hostname\":\"node2\"},\"values\":[[1795687872,\"1e22\"],"
+        "[1795687873,\"-1\"],[1795687874,\"700\"]]}]}}");
+    assert_int_equal(recording_count(&recording, EVENT_NODE_SAMPLE), 1);
+    assert_int_equal(recording_notes(&recording, FORMAT_NOTE_IMPOSSIBLE), 2);
+    recording_release(&recording);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(series),
         cmocka_unit_test(one_value),
+        cmocka_unit_test(impossible_values),
         cmocka_unit_test(damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
