@@ -135,7 +135,7 @@ static int dcgmi_sniff(const char *bytes, size_t length, const char *path)
 
 const struct format format_dcgmi = {
     .name = "dcgmi",
-    .version = 1,
+    .version = 2,
     .description = "tables of dcgmi dmon",
     .unknown = "line before the header",
     .sniff = dcgmi_sniff,

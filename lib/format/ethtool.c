@@ -179,7 +179,7 @@ static int ethtool_sniff(const char *bytes, size_t length, const char *path)
 
 const struct format format_ethtool = {
     .name = "ethtool",
-    .version = 1,
+    .version = 2,
     .description = "counters of network interfaces (ethtool -S)",
     .unknown = TELEMETRY_NOTE_OTHER_METRIC,
     .name_counts = 1,

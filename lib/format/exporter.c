@@ -391,7 +391,7 @@ static int exporter_sniff(const char *bytes, size_t length, const char *path)
 
 const struct format format_exporter = {
     .name = "exporter",
-    .version = 1,
+    .version = 2,
     .description = "text of dcgm-exporter and node_exporter for Prometheus",
     .unknown = TELEMETRY_NOTE_OTHER_METRIC,
     .name_counts = 1,

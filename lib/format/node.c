@@ -704,7 +704,7 @@ static int node_sniff(const char *bytes, size_t length, const char *path)
 
 const struct format format_node = {
     .name = "node",
-    .version = 3,
+    .version = 4,
     .description = "samples of a node that ncclprof record takes while a job runs",
     .unknown = "unknown metric",
     .sniff = node_sniff,

@@ -312,7 +312,7 @@ int nvidia_smi_has_other_separators(const char *bytes, size_t length)
 
 const struct format format_nvidia_smi = {
     .name = "nvidia-smi",
-    .version = 1,
+    .version = 2,
     .description = "nvidia-smi --query-gpu --format=csv, nvidia-smi dmon -o DT",
     .unknown = "line before the header",
     .sniff = nvidia_smi_sniff,

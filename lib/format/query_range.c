@@ -149,7 +149,7 @@ static int query_range_sniff(const char *bytes, size_t length, const char *path)
 
 const struct format format_query_range = {
     .name = "query-range",
-    .version = 1,
+    .version = 2,
     .description = "answers of Prometheus (/api/v1/query_range): series of DCGM and node_exporter",
     .unknown = TELEMETRY_NOTE_OTHER_METRIC,
     .sniff = query_range_sniff,

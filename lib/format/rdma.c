@@ -162,7 +162,7 @@ static int rdma_sniff(const char *bytes, size_t length, const char *path)
 
 const struct format format_rdma = {
     .name = "rdma",
-    .version = 1,
+    .version = 2,
     .description = "counters of RDMA ports (rdma statistic show)",
     .unknown = TELEMETRY_NOTE_OTHER_METRIC,
     .name_counts = 1,
