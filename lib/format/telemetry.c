@@ -349,7 +349,9 @@ int telemetry_impossible(struct telemetry *telemetry, const struct measured *of,
     char text[96];
     const char *name = node_metric_name(of->metric);
     snprintf(text, sizeof text, "%s %g", name ? name : "", value);
-    return note(telemetry, FORMAT_NOTE_IMPOSSIBLE, 0, of->offset, (struct text){text, strlen(text)}, error);
+    return note(telemetry, FORMAT_NOTE_IMPOSSIBLE, 0, of->offset, (struct text){text, strlen(text)}, error)
+               ? -1
+               : 0;
 }
 
 /* Follows a value that its metric can have; returns 0 for any other, which is noted. */
