@@ -161,28 +161,42 @@ static int64_t others_went_on(const struct job *job, const struct job_operation 
 }
 
 /*
- * By how much a rank of another host arrived after the others there, if the member stayed for less and the
- * clocks of the two hosts, which agree within no less than `least_ns`, do not tell which came first: the
- * member may have left before that rank arrived.
+ * How long the ranks of other hosts stayed in an operation at least, where their clocks agree with that of
+ * the member within no less than `doubt_ns`; TIME_UNKNOWN: there are none, or no stay is known.
  */
-static int64_t arrived_later_elsewhere(const struct job *job, const struct job_operation *member,
-                                       int64_t least_ns)
+static int64_t least_stay_elsewhere(const struct job *job, const struct job_operation *member,
+                                    int64_t doubt_ns)
 {
     const struct job_instance *instance = &job->instances[member->instance];
-    int64_t most_ns = 0, first_ns = INT64_MAX, last_ns = INT64_MIN;
-    int32_t clock = job->ranks[member->rank].clock, before = clock;
+    int64_t least_ns = TIME_UNKNOWN;
     for (int32_t i = 0; i < instance->members; i++) {
-        const struct job_operation *other = job_member(job, instance, i);
-        int32_t here = job->ranks[other->rank].clock;
-        if (here == clock || other->start_ns == TIME_UNKNOWN ||
-            job_clock_uncertainty(job, member->rank, other->rank) < least_ns)
+        int32_t other = job_member_at(job, instance, i), rank = job->operations[other].rank;
+        if (job->ranks[rank].clock == job->ranks[member->rank].clock ||
+            job_clock_uncertainty(job, member->rank, rank) < doubt_ns)
             continue;
-        first_ns = here == before && first_ns < other->start_ns ? first_ns : other->start_ns;
-        last_ns = here == before && last_ns > other->start_ns ? last_ns : other->start_ns;
-        most_ns = last_ns - first_ns > most_ns ? last_ns - first_ns : most_ns;
-        before = here;
+        int64_t stay_ns = arrival_stay_ns(job, other);
+        if (stay_ns != TIME_UNKNOWN && (least_ns == TIME_UNKNOWN || stay_ns < least_ns))
+            least_ns = stay_ns;
     }
-    return job_duration(member) < most_ns ? most_ns : 0;
+    return least_ns;
+}
+
+/*
+ * Whether the member may have left the operation before as a leaf of a tree, while ranks of other hosts had
+ * not arrived: their clocks do not tell, to half of the fault, and some rank there did not stay for as long,
+ * so it cannot have waited for the member. But if all of them waited in the operation after, the rank was
+ * late itself.
+ */
+static int may_have_left_before(const struct job *job, const struct job_operation *operation,
+                                const struct job_operation *member, int64_t fault_ns)
+{
+    int64_t stay_ns = least_stay_elsewhere(job, member, fault_ns / 2), waited_ns = TIME_UNKNOWN;
+    int64_t mine_ns = arrival_stay_ns(job, (int32_t)(operation - job->operations));
+    if (stay_ns == TIME_UNKNOWN || stay_ns * 2 >= fault_ns)
+        return 0;
+    if (mine_ns != TIME_UNKNOWN && arrival_is_told(&job->instances[operation->instance], operation->function))
+        waited_ns = least_stay_elsewhere(job, operation, 0);
+    return waited_ns == TIME_UNKNOWN || (waited_ns - mine_ns) * 2 < fault_ns;
 }
 
 /* Whether the operation before may have been a tree that the rank left early, as a leaf does. */
@@ -192,7 +206,7 @@ static int may_be_leaf(const struct job *job, const struct job_operation *operat
         return 0;
     const struct job_operation *member = &job->operations[operation->previous];
     return others_went_on(job, member) * 2 >= fault_ns ||
-           arrived_later_elsewhere(job, member, fault_ns / 2) * 2 >= fault_ns;
+           may_have_left_before(job, operation, member, fault_ns);
 }
 
 /* At most this many operations of a step are examined, whatever the trace contains. */

@@ -111,8 +111,8 @@ const struct rule rules[RULE_COUNT] = {
                          "ranks may be off (of a late host also the share of its part before operations "
                          "that were enqueued late), or "
                          "that follows an AllReduce that another rank left later by half of it, or may have: "
-                         "a rank of a host "
-                         "whose clock does not tell arrived as much after others of that host",
+                         "a rank of another host, whose clock does not tell, stayed in it for less than that "
+                         "half, and is not known to have waited as long in the operation after",
                          "the operations before it may have ended later for this rank: clocks do not show it "
                          "precisely enough, "
                          "or it was a leaf of a tree"},

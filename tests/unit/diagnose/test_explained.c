@@ -37,7 +37,10 @@ static void design(void **state)
     assert_int_equal(allowed_confidence(&less), CONFIDENCE_LOW);
 }
 
-/* What the recorder of the job leaves out; and the end of a tree, whose leaf is rank 5. */
+/*
+ * What the recorder of the job leaves out; and the end of a tree, whose leaf is rank 5; or how the clock of
+ * the upper half of the ranks differs, and in the last case, who waited in the first operation of a step.
+ */
 enum leaves_out {
     NOTHING,
     PAIRS,
@@ -47,7 +50,9 @@ enum leaves_out {
     ENDS,
     ENDS_AND_CLOCKS,
     UNFINISHED,
-    UNFINISHED_AND_END_OF_LEAF
+    UNFINISHED_AND_END_OF_LEAF,
+    UNFINISHED_AND_CLOCKS,
+    UNFINISHED_CLOCKS_AND_WAITS
 };
 
 /* The kernel of the leaf stops before the others, by this much. */
@@ -60,6 +65,19 @@ static void end_early(struct slow_job *played, int rank)
         operation->end_ns -= EARLIER_NS;
         operation->enqueued_ns -= EARLIER_NS;
         operation->own_ns += number ? EARLIER_NS : 0;
+    }
+}
+
+static void put_on_two_clocks(struct slow_job *played, int is_wait_told)
+{
+    for (int rank = RANKS / 2; rank < RANKS; rank++) {
+        played->ranks[rank].clock = 1;
+        played->ranks[rank].clock_uncertainty_ns = 9000;
+    }
+    for (int number = 0; !is_wait_told && number < INSTANCES; number += EACH) {
+        played->instances[number].function = FUNCTION_BROADCAST;
+        for (int rank = 0; rank < RANKS; rank++)
+            played->operations[rank * INSTANCES + number].function = FUNCTION_BROADCAST;
     }
 }
 
@@ -90,6 +108,8 @@ static void take_of(struct slow_job *played, const struct slow_ranks *slow, enum
     }
     if (leaves_out == UNFINISHED_AND_END_OF_LEAF)
         end_early(played, 5);
+    if (leaves_out >= UNFINISHED_AND_CLOCKS)
+        put_on_two_clocks(played, leaves_out == UNFINISHED_AND_CLOCKS);
     for (int32_t step = 0; lengths != AS_THEY_ARE && step + 1 < STEPS; step++)
         played->baseline.step_ns[step] =
             FIRST_NS + SECOND_NS + 2 * LASTS_NS + 2000 + (lengths == UNEVEN ? step % 3 * 2000 : 0);
@@ -321,6 +341,31 @@ static void finished_operations_only(void **state)
     }
 }
 
+/*
+ * Rank 5 is late, and the clocks do not show whether ranks of the other host had arrived when it left the
+ * AllReduce before. That they waited for it in the next operation shows it.
+ */
+static void clocks_that_do_not_show_who_left_first(void **state)
+{
+    for (int is_hidden = 0; is_hidden < 2; is_hidden++) {
+        struct slow_ranks slow = {.is_hosts = 0};
+        struct slow_job played;
+        struct findings findings = {0};
+        slow_ranks_add(&slow, 5, 1, 9, 13, 1, 3 * LASTS_NS);
+        take_of(&played, &slow, AS_THEY_ARE, is_hidden ? UNFINISHED_CLOCKS_AND_WAITS : UNFINISHED_AND_CLOCKS,
+                &findings);
+        assert_int_equal(findings.count, 1);
+        assert_int_equal(findings.items[0].rank, 5);
+        assert_int_equal(findings.items[0].confidence, is_hidden ? CONFIDENCE_LOW : CONFIDENCE_HIGH);
+        if (is_hidden)
+            assert_speaks(&findings.items[0].rule_results, RULE_EARLY_ENDS);
+        else
+            assert_quiet(&findings.items[0].rule_results, RULE_EARLY_ENDS);
+        findings_release(&findings);
+        slow_job_release(&played);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(odds),
@@ -334,6 +379,7 @@ int main(void)
                                        cmocka_unit_test(single_steps),
                                        cmocka_unit_test(single_steps_of_a_fault),
                                        cmocka_unit_test(several_that_vary_together),
-                                       cmocka_unit_test(finished_operations_only)};
+                                       cmocka_unit_test(finished_operations_only),
+                                       cmocka_unit_test(clocks_that_do_not_show_who_left_first)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
