@@ -8,7 +8,8 @@
 #include "job/job.h"
 #include "model/model.h"
 
-/* If more than one part in PART_LEFT_OUT was not analyzed, the coverage is partial. */
+/* If more than one part in PART_LEFT_OUT was not analyzed, of the job or of one rank's steps, the coverage is
+ * partial. */
 enum { PART_LEFT_OUT = 10 };
 
 /* The first step is warm-up, and of two more neither can serve as the baseline. */
@@ -124,7 +125,15 @@ static void count_time(struct scope *scope, int place, int64_t since_ns, int64_t
     scope->judged_ns += place == PLACE_JUDGED ? start_ns - since_ns : 0;
 }
 
-static void count_rank(struct counting *counting, const struct job_rank *rank)
+/* Whether more than one part in PART_LEFT_OUT is missing. */
+static int lacks_much(int64_t judged, int64_t all)
+{
+    return all > 0 && (all - judged) > all / PART_LEFT_OUT;
+}
+
+/* Counts the recorded operations of a rank; `absent` are known to be missing before its first or after its
+ * last. */
+static void count_rank(struct counting *counting, const struct job_rank *rank, int64_t absent)
 {
     struct scope *scope = counting->scope;
     int64_t judged = 0, warm_up = 0, since_ns = TIME_UNKNOWN;
@@ -153,7 +162,9 @@ static void count_rank(struct counting *counting, const struct job_rank *rank)
     }
     scope->judged += judged;
     scope->warm_up += warm_up;
-    scope->judged_ranks += judged > 0 && judged * 2 >= (int64_t)rank->count - warm_up;
+    int64_t recorded = (int64_t)rank->count - warm_up;
+    scope->judged_ranks += judged > 0 && judged * 2 >= recorded + absent;
+    scope->cut_ranks += lacks_much(recorded, recorded + absent);
 }
 
 /*
@@ -179,6 +190,25 @@ static int64_t absent_at_end(const struct counting *counting, const struct job_r
     int64_t absent = (int64_t)counting->baseline->roles[role].length * (job->step_count - tail);
     for (size_t i = rank->first; i < rank->first + rank->count; i++)
         absent -= job->operations[i].step >= tail;
+    return absent > 0 ? absent : 0;
+}
+
+/* The number of operations that are missing from a rank's record in the steps before its first one. */
+static int64_t absent_at_beginning(const struct counting *counting, const struct job_rank *rank)
+{
+    const struct job *job = counting->job;
+    int32_t role = counting->baseline->role_of_rank[rank - job->ranks], first = job->step_count;
+    size_t unplaced = 0;
+    for (size_t i = rank->first; i < rank->first + rank->count; i++)
+        first =
+            job->operations[i].step >= 0 && job->operations[i].step < first ? job->operations[i].step : first;
+    if (role < 0 || first == job->step_count || first <= counting->baseline->first_step)
+        return 0;
+    while (unplaced < rank->count && job->operations[rank->first + unplaced].step < 0)
+        unplaced++;
+    int64_t absent =
+        (int64_t)counting->baseline->roles[role].length * (first - counting->baseline->first_step) -
+        (int64_t)unplaced;
     return absent > 0 ? absent : 0;
 }
 
@@ -228,8 +258,11 @@ void scope_measure(struct scope *scope, const struct job *job, const struct base
     struct counting counting = {.job = job, .baseline = baseline, .scope = scope, .group = -1};
     for (size_t i = 0; i < job->rank_count; i++)
         if (job->ranks[i].count) {
-            count_rank(&counting, &job->ranks[i]);
-            scope->gaps[GAP_ENDED_EARLY] += absent_at_end(&counting, &job->ranks[i]);
+            int64_t before = absent_at_beginning(&counting, &job->ranks[i]);
+            int64_t after = absent_at_end(&counting, &job->ranks[i]);
+            count_rank(&counting, &job->ranks[i], before + after);
+            scope->gaps[GAP_BEGAN_LATE] += before;
+            scope->gaps[GAP_ENDED_EARLY] += after;
         }
     scope->gaps[GAP_NO_OPERATION] = job->bare_calls;
     scope->gaps[GAP_LEFT_OUT] = job->left_out;
@@ -270,14 +303,10 @@ void scope_add_round(struct scope *scope, const struct scope *round)
     scope->rounds += round->rounds;
 }
 
-static int lacks_much(int64_t judged, int64_t all)
-{
-    return all > 0 && (all - judged) > all / PART_LEFT_OUT;
-}
-
 int scope_is_partial(const struct scope *scope)
 {
-    return scope->networks_only || lacks_much(scope->judged, scope->operations - scope->warm_up) ||
+    return scope->networks_only || scope->cut_ranks ||
+           lacks_much(scope->judged, scope->operations - scope->warm_up) ||
            lacks_much(scope->judged_ranks, scope->ranks) || lacks_much(scope->judged_ns, scope->time_ns);
 }
 
@@ -296,6 +325,7 @@ static const struct {
     [GAP_LOST] = {"lost", "lost by the recorder", "use larger pools or shorter intervals between dumps"},
     [GAP_LEFT_OUT] = {"left_out", "filtered out by the recorder as too small",
                       "record them with NCCL_INSPECTOR_DUMP_MIN_SIZE_BYTES=0"},
+    [GAP_BEGAN_LATE] = {"began_late", "before the beginning of a rank's file", "ingest complete files"},
     [GAP_ENDED_EARLY] = {"ended_early", "after the end of a rank's file", "ingest complete files"},
     [GAP_DAMAGED] = {"damaged", "lost to damaged lines or dropped events", "'info --ledger' lists them"},
 };

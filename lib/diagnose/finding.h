@@ -474,6 +474,7 @@ enum gap {
     GAP_NO_OPERATION, /* the call is recorded, but not the operation on the GPU */
     GAP_LOST,         /* missing from a sequence whose other operations are recorded */
     GAP_LEFT_OUT,     /* missing in the same way on all ranks, as when a recorder filters operations */
+    GAP_BEGAN_LATE,   /* in steps before the first one in the record of a rank */
     GAP_ENDED_EARLY,  /* other ranks did it together with a rank whose record had ended */
     GAP_DAMAGED,      /* a line that cannot be read, or an event that the recorder dropped */
     GAP_COUNT
@@ -505,9 +506,10 @@ struct scope {
     int64_t ranks;           /* ranks of the job; a lower bound where its size is not known */
     int64_t recorded_ranks;  /* ranks that left a trace */
     int64_t judged_ranks;    /* ranks of which at least half of the operations were analyzed */
-    int64_t time_ns;         /* sum over all ranks, from operation to operation, without the warm-up */
-    int64_t judged_ns;       /* the part of that which starts with an analyzed operation */
-    int32_t first_step;      /* first analyzed step, numbered in the run */
+    int64_t cut_ranks;  /* ranks whose record lacks more than a tenth at its beginning and end together */
+    int64_t time_ns;    /* sum over all ranks, from operation to operation, without the warm-up */
+    int64_t judged_ns;  /* the part of that which starts with an analyzed operation */
+    int32_t first_step; /* first analyzed step, numbered in the run */
     int32_t last_step;
     /* The number of loaded steps where the run is loaded in excerpts; 0: all are loaded */
     int32_t loaded_steps;
@@ -525,8 +527,9 @@ void scope_measure(struct scope *scope, const struct job *job, const struct base
 void scope_add_round(struct scope *scope, const struct scope *round);
 
 /*
- * Whether more than a tenth of the operations, the ranks or the time was not analyzed, or a whole kind of
- * fault cannot be detected.
+ * Whether more than a tenth of the operations, the ranks or the time was not analyzed, the record of a rank
+ * begins so late or ends so early that it lacks more than a tenth, or a whole kind of fault cannot be
+ * detected.
  */
 int scope_is_partial(const struct scope *scope);
 
