@@ -227,9 +227,37 @@ void note_waiting(struct absence *absence, const struct job_instance *instance)
     }
 }
 
+/* The exchange of all its members with which the record of a rank ends, if its GPU finished it; or -1. */
+static int32_t last_finished_exchange(const struct job *job, int32_t rank)
+{
+    const struct job_rank *of = &job->ranks[rank];
+    const struct job_operation *last = of->count ? &job->operations[of->first + of->count - 1] : NULL;
+    return last && last->step >= 0 && has_recorded_end(last) && function_is_full_exchange(last->function)
+               ? last->instance
+               : -1;
+}
+
+/*
+ * Whether a rank and all that started an operation without it did more together afterwards, up to the end of
+ * their records: then the rank only lost the record of it, as the others lost its end.
+ */
+static int ended_together(const struct absence *absence, const struct job_instance *instance, int32_t rank)
+{
+    const struct job *job = absence->job;
+    int32_t last = last_finished_exchange(job, rank);
+    if (last < 0 || job->instances[last].step < instance->step)
+        return 0;
+    for (int32_t i = 0; i < instance->members; i++)
+        if (last_finished_exchange(job, job_member(job, instance, i)->rank) != last)
+            return 0;
+    return 1;
+}
+
 /* A rank that went on to later operations of the sequence only lost the record of this one. */
 static int went_past(const struct absence *absence, const struct job_instance *instance, int32_t rank)
 {
+    if (ended_together(absence, instance, rank))
+        return 1;
     const int64_t *last = extents_last(absence->extents, rank, instance->communicator, instance->function);
     return instance->function != FUNCTION_SEND && last && *last > instance->sequence;
 }
