@@ -129,7 +129,7 @@ SELECT host, pid, gpu, warning.kind, warning.text, path, byte_offset, count(*), 
    AND process_id NOT IN (SELECT process_id FROM witness)
    AND warning.kind <> 35
  GROUP BY process_id, warning.kind
- ORDER BY min(warning_id);
+ ORDER BY path, min(warning_id);
 
 -- Calls for which NCCL's log does not show the communicator (lib/format/nccl/process.c), by process.
 -- statement: unnamed_calls

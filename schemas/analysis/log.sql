@@ -21,7 +21,7 @@ SELECT min(start_up_id), told.member_id, function, parent_hash,
 
 -- Warnings of the run's ranks. Equal warnings are grouped: the first, their number, and the time of the last. If a
 -- process has several ranks, grouped by the device of the thread. The number of calls before the warning is only given
--- if the file lists calls.
+-- if the file lists calls. They are ordered by rank and path, because ids depend on which file was read first.
 -- statement: warnings
 WITH of_run AS (
     SELECT DISTINCT job_rank_id, member.process_id
@@ -48,8 +48,9 @@ SELECT job_rank_id, alike.gpu, alike.kind, alike.status, alike.nic, alike.peer, 
                           WHERE block_id BETWEEN warning_id >> 32 << 32 AND (warning_id >> 32 << 32) + 4294967295)
             THEN alike.calls END,
        warning_id, CASE WHEN alike.kind <> 0 THEN text END, alike.pid
-  FROM alike CROSS JOIN warning USING (warning_id)
- ORDER BY job_rank_id, warning_id;
+  FROM alike CROSS JOIN warning USING (warning_id) JOIN job_rank USING (job_rank_id)
+  JOIN file ON file_id = warning_id >> 32
+ ORDER BY global_rank, job_rank.name, job_rank_id, path, warning_id;
 
 -- Settings and versions of the run's ranks, as NAME=VALUE; NULL for a rank whose log has the creation of a communicator,
 -- but no setting.

@@ -143,7 +143,8 @@ SELECT r.run_id AS run,
   JOIN process p ON p.process_id = c.process_id
   LEFT JOIN placed ON placed.process_id = c.process_id
   LEFT JOIN job_rank r USING (job_rank_id)
- ORDER BY c.at_ns IS NULL, c.at_ns, c.warning_id
+  JOIN file ON file_id = c.warning_id >> 32
+ ORDER BY c.at_ns IS NULL, c.at_ns, r.run_id, r.global_rank, path, c.warning_id
 
 -- statement: ledger
 -- A missing or incomplete shard is a loss like any other.
