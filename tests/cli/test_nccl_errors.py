@@ -222,6 +222,19 @@ class NcclErrors(Case):
         self.assertIn("3 ranks reported failures", report["warnings"][0])
         self.assertNotIn("no problem found", self.run_program("diagnose").flat)
 
+    def test_the_example_does_not_depend_on_the_order_of_files(self):
+        job = Job().make().call(5)
+        for rank in (1, 3):
+            job.warn(rank, f"socketProgress: Connection closed by remote peer trn1<400{rank}>")
+        job.write(self.folder)
+        logs = sorted(self.folder.glob("nccl.*.log"))
+        for files in (logs, logs[::-1]):
+            self.store.unlink(missing_ok=True)
+            self.run_program("ingest", "--jobs", "1", *files)
+            warning, = [warning for warning in self.json("diagnose")["warnings"] if "reported failures" in warning]
+            self.assertIn("for example rank 1: ", warning)
+            self.assertEqual([row["rank"] for row in self.json("info", "--warnings")["rows"]], [1, 3])
+
     def test_an_error_that_a_thread_got_over(self):
         """Its text is reported; its own next call shows that it is no fatal error."""
         job = Job().make().call(3).warn(1, "Cuda failure 801 'operation not supported'").call(3)

@@ -118,6 +118,30 @@ static void what_is_not_there(void **state)
     assert_int_equal(measure(&play)->gaps[GAP_ENDED_EARLY], 6);
 }
 
+/*
+ * The operations of rank 1 before its record begins, in the steps after the warm-up. Two of its 18 are more
+ * than a tenth, although they are not of all 36; operations without a step that it recorded before are not
+ * missing.
+ */
+static void what_began_late(void **state)
+{
+    struct play play;
+    play_init(&play);
+    for (int begun = 1; begun <= 5; begun++) {
+        play.ranks[1].first = OF_RANK + (size_t)begun * CALLS;
+        play.ranks[1].count = OF_RANK - (size_t)begun * CALLS;
+        const struct scope *scope = measure(&play);
+        assert_int_equal(scope->gaps[GAP_BEGAN_LATE], (begun - 1) * CALLS);
+        assert_int_equal(scope->cut_ranks, begun > 1);
+        assert_int_equal(scope_is_partial(scope), begun > 1);
+        assert_int_equal(scope->operations - scope->warm_up, ALL - RANKS * CALLS);
+    }
+    for (size_t i = 0; i < CALLS; i++)
+        play.operations[play.ranks[1].first + i].step = -1;
+    assert_int_equal(measure(&play)->gaps[GAP_NO_STEP], CALLS);
+    assert_int_equal(play.scope.gaps[GAP_BEGAN_LATE], 4 * CALLS);
+}
+
 /* A rank without a file, however complete the other is. */
 static void ranks_without_files(void **state)
 {
@@ -205,10 +229,10 @@ static void of_several_rounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_several_rounds),           cmocka_unit_test(a_whole_job),
-        cmocka_unit_test(a_tenth_may_be_lacking),      cmocka_unit_test(what_is_not_there),
-        cmocka_unit_test(ranks_without_files),         cmocka_unit_test(a_warm_up_that_is_none),
-        cmocka_unit_test(where_nothing_can_be_judged),
+        cmocka_unit_test(of_several_rounds),      cmocka_unit_test(a_whole_job),
+        cmocka_unit_test(a_tenth_may_be_lacking), cmocka_unit_test(what_is_not_there),
+        cmocka_unit_test(what_began_late),        cmocka_unit_test(ranks_without_files),
+        cmocka_unit_test(a_warm_up_that_is_none), cmocka_unit_test(where_nothing_can_be_judged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,6 +50,30 @@ static void who_only_lost_a_record(void **state)
     check("b|b!", "b|.b|b", "b|b!", "b|b!", "");
 }
 
+/* The calls of ranks 1 and 2; what they do on their own communicator runs on a stream of its own. */
+static void check_two_streams(const char *one, const char *two, const char *expected)
+{
+    struct played played;
+    play(&played, (const char *const[RANKS]){"r|r", one, two, "r|r"});
+    for (size_t i = 0; i < played.job.operation_count; i++)
+        if (played.operations[i].communicator == 1)
+            played.operations[i].previous = -1;
+    check_found(&played, expected);
+}
+
+/*
+ * A send without an end and without its receive, after which both ranks did more together, up to the end of
+ * the job. It is missing where one of them did not finish that, or where nothing came after it.
+ */
+static void whose_last_receive_is_not_recorded(void **state)
+{
+    check_two_streams("r|s!R", "r|.vR", "");
+    check_two_streams("r|s!R", "r|.vR!", "missing 2 high 1 <1 ");
+    check_two_streams("r|s!R!", "r|.vR", "missing 2 high 1 <1 ");
+    check_two_streams("r|s!R", "r|.v", "missing 2 high 1 <1 ");
+    check_two_streams("r|Rs!", "r|R.v", "missing 2 high 1 <1 ");
+}
+
 /*
  * The leaf of a tree records its stop, whichever rank is missing; a rank that finished a Broadcast waited for
  * no other.
@@ -548,6 +572,7 @@ int main(void)
         cmocka_unit_test(what_was_called_as_one),
         cmocka_unit_test(who_waits_elsewhere),
         cmocka_unit_test(the_first_it_is_missing_from),
+        cmocka_unit_test(whose_last_receive_is_not_recorded),
         cmocka_unit_test(who_only_lost_a_record),
         cmocka_unit_test(an_end_beside_others_that_never_came),
         cmocka_unit_test(ends_that_are_never_recorded),
