@@ -237,17 +237,31 @@ static int32_t last_finished_exchange(const struct job *job, int32_t rank)
                : -1;
 }
 
+/* Whether a rank took part in an exchange that others finished; its own record shows no other end, if any. */
+static int joined(const struct job *job, int32_t number, int32_t rank)
+{
+    const struct job_instance *instance = &job->instances[number];
+    const struct job_communicator *communicator = &job->communicators[instance->communicator];
+    for (int32_t i = 0; i < instance->members; i++)
+        if (job_member(job, instance, i)->rank == rank)
+            return last_finished_exchange(job, rank) == number;
+    for (size_t i = 0; job->ranks[rank].count && i < communicator->member_list_count; i++)
+        if (communicator->member_list[i].rank == rank)
+            return 1;
+    return 0;
+}
+
 /*
- * Whether a rank and all that started an operation without it did more together afterwards, up to the end of
- * their records: then the rank only lost the record of it, as the others lost its end.
+ * Whether all that started an operation without a rank finished more together with it afterwards, up to the
+ * end of their records: then the rank only lost the record of the operation, as the others lost its end.
  */
 static int ended_together(const struct absence *absence, const struct job_instance *instance, int32_t rank)
 {
     const struct job *job = absence->job;
-    int32_t last = last_finished_exchange(job, rank);
-    if (last < 0 || job->instances[last].step < instance->step)
+    int32_t last = last_finished_exchange(job, job_member(job, instance, 0)->rank);
+    if (last < 0 || job->instances[last].step < instance->step || !joined(job, last, rank))
         return 0;
-    for (int32_t i = 0; i < instance->members; i++)
+    for (int32_t i = 1; i < instance->members; i++)
         if (last_finished_exchange(job, job_member(job, instance, i)->rank) != last)
             return 0;
     return 1;

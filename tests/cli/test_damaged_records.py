@@ -130,6 +130,38 @@ class DamagedRecords(Case):
     def test_transfers_without_numbers(self):
         self.check_all(("moe", "chrome-v4"), ("moe", "chrome-v7"), ("context", "chrome-v7"))
 
+    def damage(self, files, pid, damage, part):
+        for path in self.files_of(files, pid):
+            path.write_text(damage(path.read_text(), part))
+
+    def steps_of(self, rank):
+        return self.rows(f"SELECT step, count(*) FROM v_operation WHERE rank_name = '{rank}' GROUP BY step ORDER BY step")
+
+    def test_no_all_clear_for_half_a_record(self):
+        """A fault too small to be seen in half of the steps: what the rank did in the others was not analyzed."""
+        files, truth = self.simulate(SHAPES["fsdp"] + f"--steps 30 --seed 3 --fault compute:{FAULTY}:12:29:5% --dialect chrome-v7")
+        self.operations(files)
+        whole = self.steps_of(FAULTY)[1:]  # without the warm-up
+        self.damage(files, truth["processes"][FAULTY]["pid"], cut_beginning, 0.5)
+        self.operations(files)
+        begins = self.steps_of(FAULTY)[0][0]
+        self.assertGreater(begins, 10)
+        summary = self.json("diagnose")["summary"]
+        self.assertEqual(summary["not_judged"]["began_late"], sum(count for step, count in whole if step < begins))
+        self.assertIn("no problem found in the part of the job that could be analyzed", self.run_program("diagnose").flat)
+
+    def test_a_receive_that_is_lost_in_the_last_step(self):
+        """All ranks finished the last exchange of the job, so no other waits for it."""
+        files, truth = self.simulate(SHAPES["context"] + JOB + "--dialect chrome-v7")
+        for rank in 0, 2, 3:
+            with self.subTest(rank=rank):
+                pid, kept = truth["processes"][rank]["pid"], {path: path.read_text() for path in files}
+                self.damage(files, pid, drop_one, 0.9999)
+                self.operations(files)
+                self.assertEqual({finding["kind"] for finding in self.json("diagnose")["findings"]} & {"missing"}, set())
+                for path, text in kept.items():
+                    path.write_text(text)
+
     def test_threads_come_to_the_same(self):
         files, truth = self.simulate(SHAPES["context"] + JOB + "--dialect chrome-v7")
         for rank, damage in ((1, cut_end), (2, cut_beginning), (3, drop_one)):
