@@ -78,6 +78,16 @@ class RecordNode(Case):
     def sampler_of(self, path):
         return int(path.stem.rsplit("-", 1)[1])
 
+    def open_files(self, pid):
+        """A process may close some meanwhile."""
+        found = []
+        for path in Path(f"/proc/{pid}/fd").iterdir():
+            try:
+                found.append(os.readlink(path))
+            except FileNotFoundError:
+                pass
+        return found
+
     def is_running(self, pid):
         """Whether a process runs; one whose parent has not waited for it does not."""
         try:
@@ -275,8 +285,7 @@ class RecordNode(Case):
     def test_room_that_must_stay_free(self):
         job = self.start(WAIT, NCCLPROF_MIN_FREE_BYTES="1000000T")
         path, = self.until(self.files)
-        folder = f"/proc/{self.sampler_of(path)}/fd"
-        self.until(lambda: str(path) not in [os.readlink(f"{folder}/{name}") for name in os.listdir(folder)])
+        self.until(lambda: str(path) not in self.open_files(self.sampler_of(path)))
         self.finish(job)
         # The last line has the last values, too.
         last = self.lines(path)[-1]
