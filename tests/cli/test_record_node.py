@@ -214,7 +214,7 @@ class RecordNode(Case):
             path, = self.until(self.files)
             sampler = self.sampler_of(path)
             self.assertTrue(self.is_running(sampler))
-            files = {os.readlink(f"/proc/{sampler}/fd/{name}") for name in os.listdir(f"/proc/{sampler}/fd")}
+            files = self.open_files(sampler)
             self.assertEqual([name for name in files if name in {os.readlink(f"/proc/{job.pid}/fd/{n}") for n in (0, 1)}], [])
             self.assertNotIn(b"waitpid", Path(f"/proc/{sampler}/cmdline").read_bytes())
             self.assertEqual(Path(f"/proc/{sampler}/comm").read_text(), "ncclprof-node\n")
