@@ -252,12 +252,15 @@ static int joined(const struct job *job, int32_t number, int32_t rank)
 }
 
 /*
- * Whether all that started an operation without a rank finished more together with it afterwards, up to the
- * end of their records: then the rank only lost the record of the operation, as the others lost its end.
+ * Whether the peer of a transfer finished more together with a rank afterwards, up to the end of both
+ * records: then the rank only lost the record of the transfer, as the peer lost its end. A collective on
+ * another stream may stay unfinished beside that.
  */
 static int ended_together(const struct absence *absence, const struct job_instance *instance, int32_t rank)
 {
     const struct job *job = absence->job;
+    if (!function_is_point_to_point(instance->function))
+        return 0;
     int32_t last = last_finished_exchange(job, job_member(job, instance, 0)->rank);
     if (last < 0 || job->instances[last].step < instance->step || !joined(job, last, rank))
         return 0;

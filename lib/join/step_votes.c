@@ -11,9 +11,8 @@
 #include <string.h>
 
 /*
- * Where a step begins in a series. Each rank that has the
- * step gives the number of its first operation there. Of these the two lowest are kept, which does not depend
- * on the order of the ranks.
+ * Where a step begins in a series. Each rank that has the step gives the number of its first operation there.
+ * Of these the two lowest are kept, which does not depend on the order of the ranks.
  */
 struct boundary {
     uint64_t series;

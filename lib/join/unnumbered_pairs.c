@@ -96,26 +96,6 @@ static int by_step(const void *a, const void *b)
     return (left->step > right->step) - (left->step < right->step);
 }
 
-/*
- * Whether both sides have the same number of transfers in most of the steps that both recorded, although one
- * has more in all. If the total is the same, none was lost, and they are joined in their order. Without steps
- * their places are unknown.
- */
-enum { SAME_OF = 4, SAME = 3 };
-
-static int is_lossy(const struct pair_step *items, size_t count)
-{
-    int64_t sent = 0, received = 0;
-    size_t both = 0, same = 0;
-    for (size_t i = 0; i < count; i++) {
-        sent += items[i].counts[SENT];
-        received += items[i].counts[RECEIVED];
-        both += items[i].counts[SENT] && items[i].counts[RECEIVED];
-        same += items[i].counts[SENT] == items[i].counts[RECEIVED];
-    }
-    return items[0].step >= 0 && sent != received && both && same * SAME_OF >= both * SAME;
-}
-
 /* The first and the last step in which a side has any. */
 struct extent {
     size_t first;
@@ -134,15 +114,49 @@ static struct extent extent_of(const struct pair_step *items, size_t count, int 
 }
 
 /*
+ * Whether the sides differ in the first step alone, which both recorded, and at their ends. Then a receiver
+ * that posts receives ahead is as likely as a loss, and the order tells more than the places.
+ */
+static int may_be_ahead(const struct pair_step *items, const struct extent extents[SIDES])
+{
+    size_t first = extents[SENT].first;
+    size_t end = extents[SENT].last < extents[RECEIVED].last ? extents[SENT].last : extents[RECEIVED].last;
+    if (first != extents[RECEIVED].first || items[first].counts[SENT] == items[first].counts[RECEIVED])
+        return 0;
+    for (size_t i = first + 1; i < end; i++)
+        if (items[i].counts[SENT] != items[i].counts[RECEIVED])
+            return 0;
+    return 1;
+}
+
+/*
+ * Whether both sides have the same number of transfers in most of the steps that both recorded, although one
+ * has more in all. If the total is the same, none was lost, and they are joined in their order. Without steps
+ * their places are unknown.
+ */
+enum { SAME_OF = 4, SAME = 3 };
+
+static int is_lossy(const struct pair_step *items, size_t count, const struct extent extents[SIDES])
+{
+    int64_t sent = 0, received = 0;
+    size_t both = 0, same = 0;
+    for (size_t i = 0; i < count; i++) {
+        sent += items[i].counts[SENT];
+        received += items[i].counts[RECEIVED];
+        both += items[i].counts[SENT] && items[i].counts[RECEIVED];
+        same += items[i].counts[SENT] == items[i].counts[RECEIVED];
+    }
+    return items[0].step >= 0 && sent != received && both && same * SAME_OF >= both * SAME &&
+           !may_be_ahead(items, extents);
+}
+
+/*
  * A record that begins within a step has the last transfers of it, and one that ends there the first ones. If
  * some are missing from any other step, it is unknown which, and none of it are joined.
  */
-static void number_steps(struct pair_step *items, size_t count)
+static void number_steps(struct pair_step *items, size_t count, const struct extent extents[SIDES])
 {
     int64_t base = 0;
-    struct extent extents[SIDES];
-    for (int side = 0; side < SIDES; side++)
-        extents[side] = extent_of(items, count, side);
     for (size_t i = 0; i < count; i++) {
         const int64_t *counts = items[i].counts;
         int less = counts[SENT] < counts[RECEIVED] ? SENT : RECEIVED, other = SENT + RECEIVED - less;
@@ -170,9 +184,11 @@ size_t pair_counts_settle(struct pair_counts *counts)
     for (size_t i = 0, end; i < counts->count; i = end) {
         for (end = i; end < counts->count && counts->items[end].series == counts->items[i].series;)
             end++;
-        if (!is_lossy(counts->items + i, end - i))
+        const struct extent extents[SIDES] = {extent_of(counts->items + i, end - i, SENT),
+                                              extent_of(counts->items + i, end - i, RECEIVED)};
+        if (!is_lossy(counts->items + i, end - i, extents))
             continue;
-        number_steps(counts->items + i, end - i);
+        number_steps(counts->items + i, end - i, extents);
         used++;
     }
     return used;

@@ -85,7 +85,10 @@ int known_blocks_apply(const struct store *store, int64_t run_id, struct store_v
 
 static int is_any_wanted(const struct known_block *block, operation_wanted is_wanted, const void *context)
 {
-    if (block->last_step - block->first_step >= MOST_STEPS_OF_BLOCK)
+    /* A damaged store may have any numbers. */
+    int is_plain = block->first_step > block->last_step ||
+                   (block->first_step >= INT32_MIN && block->last_step <= INT32_MAX);
+    if (!is_plain || block->last_step - block->first_step >= MOST_STEPS_OF_BLOCK)
         return 1;
     for (int64_t step = block->first_step; step <= block->last_step; step++)
         if (is_wanted(context, step))

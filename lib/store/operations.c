@@ -145,6 +145,7 @@ static int begin(struct operation_cursor *cursor, struct error *error)
         if (known_blocks_apply(cursor->store, cursor->run_id, cursor->version))
             return 0;
         statement_free(cursor->source);
+        cursor->source = NULL;
     }
     cursor->found = known_blocks_new(cursor->run_id);
     if (!cursor->found)

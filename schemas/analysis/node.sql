@@ -67,4 +67,4 @@ SELECT last.at_ns - other.at_ns AS later_ns, file.path
   JOIN file ON file.file_id = other.node_event_id >> 32
  WHERE file.file_id <> ?2
    AND NOT EXISTS (SELECT 1 FROM ledger WHERE ledger.file_id = file.file_id AND reason = 'local time without a time zone, taken as UTC')
- ORDER BY abs(later_ns) LIMIT 1
+ ORDER BY max(later_ns, -later_ns) LIMIT 1
