@@ -91,20 +91,21 @@ static int has_same_values(const struct cause_search *search, const struct cause
                                cause_host_shares_machine(&search->places, host));
 }
 
-/* How many GPUs of ranks that are not at fault have no such message, on hosts with records. */
-static size_t silent_gpus(const struct cause_search *search, const struct cause_rule *rule)
+/* Counts the GPUs of ranks that are not at fault and have no such message, on hosts with records. */
+static int silent_gpus(const struct cause_search *search, const struct cause_rule *rule, size_t *silent)
 {
     const struct cause_places *places = &search->places;
-    size_t silent = 0;
-    for (int32_t rank = 0; rank < (int32_t)places->job->rank_count; rank++) {
-        int has = places->is_accused[rank] || places->host_of[rank] < 0;
-        for (size_t i = 0; !has && i < search->count; i++)
-            has = is_about(rule, &search->sums[i]) &&
-                  cause_has_rank(places, search->sums[i].host, rule->place, search->sums[i].place,
-                                 search->sums[i].device, rank);
-        silent += !has;
-    }
-    return silent;
+    int32_t ranks = (int32_t)places->job->rank_count;
+    unsigned char *has = array_new((size_t)ranks + 1, 1);
+    for (size_t i = 0; has && i < search->count; i++)
+        for (int32_t rank = 0; is_about(rule, &search->sums[i]) && rank < ranks; rank++)
+            has[rank] |= cause_has_rank(places, search->sums[i].host, rule->place, search->sums[i].place,
+                                        search->sums[i].device, rank) != 0;
+    *silent = 0;
+    for (int32_t rank = 0; has && rank < ranks; rank++)
+        *silent += !has[rank] && !places->is_accused[rank] && places->host_of[rank] >= 0;
+    free(has);
+    return has ? 0 : -1;
 }
 
 /*
@@ -114,7 +115,9 @@ static size_t silent_gpus(const struct cause_search *search, const struct cause_
 static int usual_of_others(const struct cause_search *search, const struct cause_rule *rule, double *usual)
 {
     int is_of_gpus = rule->side == CAUSE_MESSAGE && rule->place == CAUSE_ON_GPU;
-    size_t silent = is_of_gpus ? silent_gpus(search, rule) : 0;
+    size_t silent = 0;
+    if (is_of_gpus && silent_gpus(search, rule, &silent))
+        return -1;
     double *values = array_new(search->count + search->places.hosts.count + silent + 1, sizeof *values);
     unsigned char *has = array_new(search->places.hosts.count + 1, 1);
     size_t count = 0;

@@ -151,10 +151,13 @@ static int64_t whole_quarters(int64_t later_ns)
 
 /*
  * By how many quarters of an hour, the least, a file is later than the run: moved by them, the last message
- * of a log comes within it, and samples cover it. 0 if there is no such number.
+ * of a log comes within it, and samples cover it. 0 if there is no such number. Into a long run, some number
+ * of quarters moves any message.
  */
 static int64_t quarters_later(const struct local_file *file, struct interval_ns run)
 {
+    if (file->is_kernel_log && run.end_ns - run.begin_ns + 2 * MINUTE_NS > QUARTER_NS / 2)
+        return 0;
     for (int64_t distance = 1; distance <= QUARTERS_MOST; distance++)
         for (int64_t quarters = distance; quarters >= -distance; quarters -= 2 * distance) {
             int64_t begin_ns = file->covers.begin_ns - quarters * QUARTER_NS,
@@ -213,7 +216,9 @@ static int compare_message(const struct node_host *host, const struct local_file
     return found;
 }
 
-/* Whether a file ends after it was written, which shows a zone east of UTC. Copying makes only later times.
+/*
+ * Whether a file ends after it was written, which shows a zone east of UTC. Copies have the same time or a
+ * later one, except from archives that keep local times.
  */
 static int ends_after_its_change(const struct local_file *file)
 {

@@ -42,11 +42,11 @@ static int are_all_known(const struct cause_search *search)
     return !search->apart;
 }
 
-/* Marks the ranks in whose places something stands out from the other steps, and counts them. */
+/* Marks the ranks in whose places something stands out from the other steps, and counts them, or enough. */
 static size_t mark_ranks(const struct cause_search *search, unsigned char *is_marked)
 {
     size_t count = 0;
-    for (size_t i = 0; i < search->count; i++) {
+    for (size_t i = 0; i < search->count && count <= MOST_RANKS; i++) {
         const struct cause_sum *sum = &search->sums[i];
         for (size_t k = 0; k < cause_rule_count; k++) {
             const struct cause_rule *rule = &cause_rules[k];
@@ -153,6 +153,41 @@ static int keep_only_place(struct findings *found, struct observed_causes *obser
     return 0;
 }
 
+/* Whether all hosts with ranks have the value in half of the time of the slow steps or more. */
+static int is_known_of_all(const struct cause_search *search, const struct cause_rule *rule,
+                           unsigned char *has_value)
+{
+    const struct cause_places *places = &search->places;
+    memset(has_value, 0, places->hosts.count);
+    for (size_t i = 0; i < search->count; i++)
+        if (!search->sums[i].is_message && search->sums[i].metric == rule->metric &&
+            search->sums[i].faulty_ns >= (double)search->time.faulty_ns / 2)
+            has_value[search->sums[i].host] = 1;
+    for (size_t i = 0; i < places->job->rank_count; i++)
+        if (!has_value[places->host_of[i]])
+            return 0;
+    return 1;
+}
+
+/* Drops what other hosts may have shown as well, as their records do not reach the slow steps. */
+static int drop_unknown(const struct cause_search *search, struct findings *found)
+{
+    unsigned char *has_value = array_new(search->places.hosts.count + 1, 1);
+    for (size_t i = 0; has_value && i < found->count; i++) {
+        struct finding *of = &found->items[i];
+        size_t kept = 0;
+        for (size_t k = 0; k < of->cause_count; k++)
+            if (of->causes[k].rule->side == CAUSE_MESSAGE ||
+                is_known_of_all(search, of->causes[k].rule, has_value))
+                of->causes[kept++] = of->causes[k];
+            else
+                cause_release(&of->causes[k]);
+        of->cause_count = kept;
+    }
+    free(has_value);
+    return has_value ? 0 : -1;
+}
+
 static int observe(struct cause_search *search, const struct finding *steps, struct observed_causes *observed,
                    struct error *error)
 {
@@ -164,8 +199,9 @@ static int observe(struct cause_search *search, const struct finding *steps, str
     failed = failed || cause_search_sum(search, &all, error);
     size_t count = !failed && are_all_known(search) ? mark_ranks(search, is_marked) : 0;
     if (!failed && count && count <= MOST_RANKS)
-        failed = search_ranks(search, steps, is_marked, &found, error) ||
-                 (keep_only_place(&found, observed) && error_no_memory(error));
+        failed =
+            search_ranks(search, steps, is_marked, &found, error) ||
+            ((drop_unknown(search, &found) || keep_only_place(&found, observed)) && error_no_memory(error));
     findings_release(&found);
     free(is_marked);
     return failed ? -1 : 0;

@@ -55,6 +55,7 @@ struct node_reader {
     int64_t last_ns; /* of the latest line */
     struct node_speaker speakers[SPEAKERS];
     int64_t since_ns; /* after a silence: what is known of a moment only does not hold before; TIME_UNKNOWN */
+    size_t looked_at; /* series, after silences */
     int has_head;
     int has_end;
     char bus_before[64]; /* PCI address in the last message of the driver; a message may have several lines */
@@ -129,6 +130,10 @@ static int close_all(struct node_reader *reader, struct error *error)
  */
 enum { LATE_MS = 2000, DAY_MS = 24 * 3600 * 1000 };
 
+/* All series are looked at after each silence: more than by ten thousand silences of a node with a thousand.
+ */
+enum { LOOKED_AT_MOST = 10000000 };
+
 /* Whether a gauge is the average since the round before; others are known of the moment of a round. */
 static int is_average(enum node_metric metric)
 {
@@ -145,13 +150,19 @@ static int is_average(enum node_metric metric)
  */
 static int leave_out_silence(struct node_reader *reader, enum node_speaker_id speaker, struct error *error)
 {
-    for (size_t i = 0; i < reader->names.count; i++) {
+    int is_last = reader->looked_at > LOOKED_AT_MOST;
+    reader->looked_at += reader->names.count;
+    if (!is_last && reader->looked_at > LOOKED_AT_MOST &&
+        note(reader, "too many silences of the sampler: later values of a moment are left out", 0, NULL,
+             error))
+        return -1;
+    for (size_t i = 0; i < reader->names.count && !is_last; i++) {
         struct node_line_series *series = &reader->series[i];
         if (series->speaker != speaker || !series->is_open || is_average(series->metric))
             continue;
         if (close_series(reader, series, known_until_ns(reader, series), error))
             return -1;
-        series->is_open = 1;
+        series->is_open = reader->looked_at <= LOOKED_AT_MOST;
         series->begin_ns = series->at_ns = reader->since_ns;
     }
     return 0;
@@ -304,6 +315,8 @@ static int take_value(const struct node_reader *reader, struct node_line_series 
                    ? -1
                    : 0;
     }
+    if (reader->looked_at > LOOKED_AT_MOST && !is_average(series->metric))
+        return 0;
     int is_counter = node_metric_is_counter(series->metric),
         goes_on = is_counter && value == 0 && series->is_open;
     if (goes_on)

@@ -35,9 +35,11 @@ struct log_time {
  *     2026-11-26T10:11:12, 2026-11-26 10:11:12, 2026/11/26 10:11:12
  *     20261126 10:11:12           nvidia-smi dmon -o DT
  *     Nov 26 10:11:12             syslog; `modified_ns` (TIME_UNKNOWN) then gives the year
- *     Thu Nov 26 10:11:12 2026    dmesg -T, date; names may be of another language ("Do Okt 26", "jeu. oct.
- * 26") Thu Nov 26 10:11:12 UTC 2026, Thu 26 Nov 2026 10:11:12 AM UTC    date Thu 2026-11-26 10:11:12 UTC
- * journalctl -o short-full 1795687872.123              UNIX time in seconds, from 2001 to 2286
+ *     Thu Nov 26 10:11:12 2026    dmesg -T, date
+ *     Do Okt 26 ..., jeu. oct. 26 ...    the same in other languages
+ *     Thu Nov 26 10:11:12 UTC 2026, Thu 26 Nov 2026 10:11:12 AM UTC    date
+ *     Thu 2026-11-26 10:11:12 UTC    journalctl -o short-full
+ *     1795687872.123              UNIX time in seconds, from 2001 to 2286
  */
 size_t log_time_read(struct text text, int64_t modified_ns, struct log_time *time);
 

@@ -91,6 +91,15 @@ class Observed(Case):
         diagnosis = job.diagnose(lines)
         self.assertEqual([steps["observed"] for steps in diagnosis["summary"]["longer_steps"]], [[]])
 
+    def test_a_host_whose_records_end_before(self):
+        """So do those of another host after a fault of the sampler, or at its limit."""
+        job = SlowForAll(self)
+        is_kept = lambda line: not line.startswith("sample\tnode001") or int(line.split("\t")[5]) < job.first
+        for kept, count in ((lambda line: True, 1), (is_kept, 0)):
+            diagnosis = job.diagnose([*job.facts(), *filter(kept, job.samples(THERMAL, self.at((0, 3))))])
+            observed = [cause for steps in diagnosis["summary"]["longer_steps"] for cause in steps["observed"]]
+            self.assertEqual(len(observed), count)
+
     def test_a_healthy_job(self):
         """Without slow steps nothing is said."""
         job = SlowForAll(self, healthy=True)

@@ -1,6 +1,7 @@
 #include "support/cmocka_all.h"
 #include "support/events.h"
 
+#include "base/base.h"
 #include "format/format.h"
 #include "model/model.h"
 
@@ -338,6 +339,37 @@ static void gpus_are_asked_less_often(void **state)
     recording_release(&recording);
 }
 
+/* A hostile record: after each silence, each of its series is looked at. */
+static void silences_end(void **state)
+{
+    enum { SERIES = 2000, SILENCES = 10000, READ = 5000 };
+    struct recording recording;
+    struct buffer text = BUFFER_INIT;
+    assert_int_equal(buffer_append_text(&text, head), 0);
+    assert_int_equal(
+        buffer_append_text(
+            &text, NODE_AND_GPU GPU_ROUNDS(1000) "{\"ms\":1000,\"new\":{\"p\":[\"node\",\"cpu_busy_share\"]"),
+        0);
+    for (int i = 2; i < SERIES; i++)
+        assert_int_equal(buffer_printf(&text, ",\"g%d\":[\"process\",\"%d\",\"cpu_share\"]", i, i), 0);
+    assert_int_equal(buffer_append_text(&text, "}}\n"), 0);
+    for (int i = 1; i <= SILENCES; i++)
+        assert_int_equal(buffer_printf(&text, "{\"ms\":%d,\"from\":\"nvml\"}\n", 1000 + 5000 * i), 0);
+    recording_of_bytes(&recording, "node-node017-1.jsonl", text.data, text.length);
+    assert_int_equal(recording.status, 0);
+    assert_int_equal(
+        recording_notes(&recording,
+                        "too many silences of the sampler: later values of a moment are left out"),
+        1);
+    size_t clocks = 0;
+    for (size_t i = 0; i < recording_count(&recording, EVENT_NODE_SAMPLE); i++)
+        clocks += recording_event(&recording, EVENT_NODE_SAMPLE, i)->node_sample.metric == NODE_SM_CLOCK;
+    /* Ten million: 5,000 silences with 2,000 series or a few more. */
+    assert_in_range(clocks, READ - 100, READ + 1);
+    recording_release(&recording);
+    buffer_release(&text);
+}
+
 /* What a GPU said before it was lost ends with the round before. */
 static void a_lost_gpu_tells_nothing(void **state)
 {
@@ -453,6 +485,7 @@ int main(void)
         cmocka_unit_test(the_process_for_gpus_is_gone),
         cmocka_unit_test(the_driver_answers_again),
         cmocka_unit_test(gpus_are_asked_less_often),
+        cmocka_unit_test(silences_end),
         cmocka_unit_test(a_lost_gpu_tells_nothing),
         cmocka_unit_test(an_impossible_value),
         cmocka_unit_test(damaged_lines),
