@@ -33,7 +33,7 @@ static int is_of_rank(const struct cause *cause)
     return cause->rule->place != CAUSE_ON_HOST && cause->rule->place != CAUSE_ON_NETWORK;
 }
 
-/* Whether all ranks are on hosts whose records are of the time of the run. */
+/* Whether all ranks are on hosts with records, none of which is apart from the run. */
 static int are_all_known(const struct cause_search *search)
 {
     for (size_t i = 0; i < search->places.job->rank_count; i++)

@@ -125,12 +125,9 @@ static int ask_ranks(struct ranks *ranks, size_t count, struct step_table *table
     for (size_t i = 0; i < workers; i++)
         step_votes_init(&ranks->votes[i]);
     int failed = worker_pool_run(ranks->worker_pool, ask, ranks, count, error);
-    for (size_t i = 1; !failed && i < workers; i++) {
+    for (size_t i = 1; !failed && i < workers; i++)
         if (step_votes_merge(&ranks->votes[0], &ranks->votes[i]))
             failed = error_no_memory(error);
-        step_votes_release(&ranks->votes[i]);
-        step_votes_init(&ranks->votes[i]);
-    }
     if (!failed && step_table_init(table, &ranks->votes[0]))
         failed = error_no_memory(error);
     for (size_t i = 0; i < workers; i++)
@@ -457,12 +454,9 @@ static int number_unnumbered(const struct work *work, int32_t run, struct ranks 
     for (size_t i = 0; i < workers; i++)
         pair_counts_init(&ranks->counts[i]);
     int failed = worker_pool_run(ranks->worker_pool, count_pairs, ranks, count, error);
-    for (size_t i = 1; !failed && i < workers; i++) {
+    for (size_t i = 1; !failed && i < workers; i++)
         if (pair_counts_merge(&ranks->counts[0], &ranks->counts[i]))
             failed = error_no_memory(error);
-        pair_counts_release(&ranks->counts[i]);
-        pair_counts_init(&ranks->counts[i]);
-    }
     if (!failed && pair_counts_settle(&ranks->counts[0]))
         failed = worker_pool_run(ranks->worker_pool, place_pairs, ranks, count, error);
     for (size_t i = 0; i < workers; i++)

@@ -134,7 +134,7 @@ int step_votes_of_rank(struct step_votes *votes, struct blocks *blocks, const st
     return failed;
 }
 
-int step_votes_merge(struct step_votes *votes, const struct step_votes *more)
+int step_votes_merge(struct step_votes *votes, struct step_votes *more)
 {
     for (size_t i = 0; i < more->count; i++) {
         const struct boundary *other = &more->items[i];
@@ -145,6 +145,8 @@ int step_votes_merge(struct step_votes *votes, const struct step_votes *more)
         if (other->second != INT64_MAX)
             count_votes(boundary, other->second, other->second_votes);
     }
+    step_votes_release(more);
+    step_votes_init(more);
     return 0;
 }
 

@@ -139,7 +139,8 @@ int step_votes_add(struct step_votes *votes, uint64_t series, int32_t step, int6
 /* Those of a rank whose operations have their steps already. */
 int step_votes_of_rank(struct step_votes *votes, struct blocks *blocks, const struct work *work, int32_t rank,
                        struct error *error);
-int step_votes_merge(struct step_votes *votes, const struct step_votes *more); /* -1: out of memory */
+/* Adds those of `more`, which is empty afterwards. -1: out of memory. */
+int step_votes_merge(struct step_votes *votes, struct step_votes *more);
 
 struct step_table {
     struct series_step *items; /* owned; sorted by series and step */
@@ -215,7 +216,9 @@ uint64_t pair_step_hash(const struct work *work, const struct issued_operation *
 /* Counts those of a rank whose operations have their steps. */
 int pair_counts_of_rank(struct pair_counts *counts, struct blocks *blocks, const struct work *work,
                         int32_t rank, struct error *error);
-int pair_counts_merge(struct pair_counts *counts, const struct pair_counts *more); /* -1: out of memory */
+
+/* Adds those of `more`, which is empty afterwards. -1: out of memory. */
+int pair_counts_merge(struct pair_counts *counts, struct pair_counts *more);
 
 /* Finds where one side lost some. Returns for how many pairs of ranks. Nothing can be added afterwards. */
 size_t pair_counts_settle(struct pair_counts *counts);

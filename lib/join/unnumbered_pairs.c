@@ -79,12 +79,14 @@ int pair_counts_of_rank(struct pair_counts *counts, struct blocks *blocks, const
     return rank_pass(blocks, work, rank, PASS_READS_RESULTS, take_transfer, counts, error);
 }
 
-int pair_counts_merge(struct pair_counts *counts, const struct pair_counts *more)
+int pair_counts_merge(struct pair_counts *counts, struct pair_counts *more)
 {
     for (size_t i = 0; i < more->count; i++)
         for (int side = 0; side < SIDES; side++)
             if (add(counts, more->items[i].series, more->items[i].step, side, more->items[i].counts[side]))
                 return -1;
+    pair_counts_release(more);
+    pair_counts_init(more);
     return 0;
 }
 
